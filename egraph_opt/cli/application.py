@@ -147,9 +147,15 @@ def exit_code(error: errors.EgraphOptError) -> int:
 
 @contextmanager
 def errors_as_lines() -> Iterator[None]:
-    """Turn an error of this library into one line on stderr and an exit code."""
+    """Turn an error of this library into one line on stderr and an exit code.
+
+    What is done meanwhile with onnxruntime is done in a process of its own.
+    """
+    from egraph_opt.graph.isolation import isolated
+
     try:
-        yield
+        with isolated():
+            yield
     except errors.EgraphOptError as error:
         say("error", " ".join(str(error).split()))
         raise typer.Exit(exit_code(error)) from None

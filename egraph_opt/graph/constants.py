@@ -18,7 +18,7 @@ from egraph_opt.graph.content import Contents
 from egraph_opt.graph.isolation import CrashError, apart
 from egraph_opt.graph.runtime import outputs_of
 from egraph_opt.graph.walks import bodies, is_deterministic, tensor_of
-from egraph_opt.graph.work import FoldingBudget
+from egraph_opt.graph.work import SECONDS, FoldingBudget
 from egraph_opt.model.scratch import Scratch
 
 _log = logging.getLogger(__name__)
@@ -248,7 +248,8 @@ def _evaluate(
     graph.output.extend(onnx.ValueInfoProto(name=names[value]) for value in wanted)
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
-    return list(apart(outputs_of, model.SerializeToString(), [names[value] for value in wanted], feeds))
+    outputs = [names[value] for value in wanted]
+    return list(apart(outputs_of, model.SerializeToString(), outputs, feeds, seconds=SECONDS))
 
 
 def _feed(tensor: ir.TensorProtocol, name: str, graph: onnx.GraphProto, feeds: dict[str, np.ndarray]) -> None:

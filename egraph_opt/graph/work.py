@@ -19,6 +19,9 @@ ONE_OPERATIONS = 10**9
 ALL_OPERATIONS = 10**10
 """Of all constant nodes of a graph: some ten seconds."""
 
+SECONDS = 30.0
+"""After which computing constants is given up: three times as many."""
+
 LONGEST_ELEMENT = 8
 """Bytes of one: constants are computed in float64."""
 

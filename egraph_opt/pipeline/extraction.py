@@ -183,7 +183,9 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         exactness=promised(original.exactness, matched),
         granted=bool(granted(matched)),
         end=request.end,
-        budget=RunBudget(partial(run_needs, region, request.points), original.limits.memory().left),
+        budget=RunBudget(
+            partial(run_needs, region, request.points), original.limits.memory().left, request.end
+        ),
     )
     derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
     loaded = original.loaded

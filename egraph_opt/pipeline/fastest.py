@@ -143,7 +143,7 @@ def _time(
         proto = onnx.load(original, load_external_data=False) if isinstance(original, Path) else original
         points = results[0].report.cost.points
         timed = partial(latencies, seconds=SECONDS, seed=seed)
-        return list(apart(timed, models, runtime, dict(points), proto))
+        return list(apart(timed, models, runtime, dict(points), proto, seconds=LONGEST))
 
 
 def _time_on(
@@ -157,6 +157,9 @@ def _time_on(
     found = latencies_on(runner, [first, *files])
     return [REFUSED if isinstance(each, str) else each for each in found]
 
+
+LONGEST = 600.0
+"""Seconds in which models have to be timed."""
 
 REFUSED = Latency(math.inf, 0.0, 0.0, 0.0, 0)
 """Of a model that a device does not run."""

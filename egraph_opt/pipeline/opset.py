@@ -8,12 +8,13 @@ from dataclasses import replace
 from onnx import ModelProto, defs, version_converter
 
 from egraph_opt.errors import OpsetError
+from egraph_opt.graph.isolation import CrashError, apart
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
 from egraph_opt.model.structure import OLDEST_OPSET
-from egraph_opt.verification.running import trouble_of
-from egraph_opt.verification.verifier import verify
+from egraph_opt.verification.budget import RunBudget
+from egraph_opt.verification.isolated import trouble_apart, verify_apart
 
 MOST_BYTES = 2**31 - 1
 """What protobuf serializes, and the converter therefore takes."""
@@ -43,14 +44,16 @@ def read_at_opset(
     if proto.ByteSize() > MOST_BYTES or external_tensors(proto):
         raise OpsetError(f"{place}: the model is too large for ONNX's converter")
     try:
-        converted = version_converter.convert_version(proto, opset)
+        converted = apart(version_converter.convert_version, proto, opset)
+    except CrashError as error:
+        raise OpsetError(f"{place}: ONNX's converter crashes: {error.how}") from error
     except Exception as error:  # it raises what it likes
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise OpsetError(f"{place}: ONNX's converter fails: {reason}") from error
-    trouble = trouble_of(converted)
-    if trouble and not trouble_of(proto):
+    trouble = trouble_apart(converted)
+    if trouble and not trouble_apart(proto):
         raise OpsetError(f"{place}: what ONNX's converter makes does not run: {trouble}")
-    if (found := verify(proto, converted)).status == "failed":
+    if (found := verify_apart(proto, converted, RunBudget())).status == "failed":
         raise OpsetError(f"{place}: what ONNX's converter makes computes something else: {found.detail}")
     return replace(read_model(converted), source=loaded.source)
 

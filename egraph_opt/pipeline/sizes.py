@@ -175,7 +175,7 @@ def sizes_that_run(
     """
     original = loaded.runnable()
     try:
-        feeds, sizes = apart(_feeds, original, dict(points), runtime)
+        feeds, sizes = apart(_feeds, original, dict(points), runtime, seconds=SECONDS)
         found = {name: sizes.get(name, number) for name, number in points.items()}
         feeds, found = _without_empty(region, original, feeds, found, runtime=runtime)
         proto = to_proto(loaded.model, loaded, embed=False)
@@ -188,6 +188,9 @@ def sizes_that_run(
     unseen = [dim for part in region.walk() for dims in _unknown(part, found).values() for dim in dims]
     return {name: 1 for dim in unseen if (name := _name(dim)) is not None} | found
 
+
+SECONDS = 30.0
+"""That a model may take to be run for its sizes."""
 
 FACTORS = (1.5, 2.0, 3.0, 4.0)
 """How much larger sizes are tried where inner dims vanish."""
@@ -207,7 +210,7 @@ def _without_empty(
         if _emptied(region, larger):
             continue
         with suppress(Exception):  # the runtime raises what it likes
-            given, sizes = apart(_feeds, original, larger, runtime)
+            given, sizes = apart(_feeds, original, larger, runtime, seconds=SECONDS)
             if all(sizes.get(name, larger[name]) == larger[name] for name in small):
                 return given, larger
     return feeds, found
@@ -253,7 +256,7 @@ def _seen(
     if not unknown:
         return {}
     found: dict[str, int] = {}
-    for name, shape in apart(_shapes, proto, feeds, list(unknown), other):
+    for name, shape in apart(_shapes, proto, feeds, list(unknown), other, seconds=SECONDS):
         for dim, length in zip(unknown[name], shape, strict=False):
             symbol = _name(dim)
             if symbol is not None:

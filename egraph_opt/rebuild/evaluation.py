@@ -9,7 +9,7 @@ have given when the model runs, each rounded in its own types, and not the more 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.graph.isolation import often_apart
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm
 
@@ -126,7 +127,7 @@ def _evaluate(form: OnnxForm, arrays: list[np.ndarray[Any, Any] | None], opset: 
         # another power to onnxruntime, which computes in float64 and by products where the exponent is small.
         with suppress(Exception):  # onnxruntime's errors share no base class
             output = onnx.helper.make_tensor_value_info("y", int(given[0] or 0), None)
-            return _session(node_model(form, given, output, opset).SerializeToString()).run(None, feeds)[0]
+            return _run_apart(node_model(form, given, output, opset).SerializeToString(), feeds)
     if form.op_type == "Pow" and not form.domain:
         base, exponent = (a for a in arrays if a is not None)
         if base.dtype.kind in "iu":
@@ -192,10 +193,24 @@ def evaluate_in_own_types(
     output = onnx.helper.make_tensor_value_info("y", result, None)
     model = node_model(form, types, output, opset).SerializeToString()
     try:
-        (answer,) = _session(model).run(None, feeds)
+        answer = _run_apart(model, feeds)
     except Exception:  # onnxruntime's errors share no base class; it lacks kernels, and types of feeds
         answer = rounded(evaluate_form(form, operands, dtypes, result, opset), result)
     return np.asarray(answer, dtype=np.float64) if is_float(result) else np.asarray(answer)
+
+
+SECONDS = 20.0
+"""That one node may take."""
+
+
+def _run_apart(model: bytes, feeds: Mapping[str, np.ndarray[Any, Any]]) -> Any:
+    """What a node computes, in onnxruntime's process where it has one; raises what onnxruntime does."""
+    return often_apart(_run, model, feeds, seconds=SECONDS)
+
+
+def _run(model: bytes, feeds: Mapping[str, np.ndarray[Any, Any]]) -> Any:
+    (answer,) = _session(model).run(None, feeds)
+    return answer
 
 
 @lru_cache(maxsize=SESSIONS)

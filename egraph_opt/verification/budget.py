@@ -25,6 +25,9 @@ MOST_OPERATIONS = 1e12
 LEAST_SECONDS, LONGEST_SECONDS, SLOWEST = 4.0, 600.0, 2e7
 """A run may take so long at least and at most, and between these its operations at so many a second."""
 
+SLOWER = 4.0
+"""How many times as long as one before it a run may take where there is no time left."""
+
 LEAST_BYTES = 2.0**31
 """A run may take so much whatever its shapes say."""
 
@@ -69,10 +72,15 @@ class RunBudget:
     Attributes:
         estimate: of the original; the optimized model is taken to need as much.
         bytes: that runs may allocate; by default a share of what is free.
+        end: when to be done, as `time.monotonic` has it: a run takes no longer than what is left, where that
+            is more than `LEAST_SECONDS`.
+        longest: seconds of the longest run so far.
     """
 
     estimate: Estimate = _nothing
     bytes: float = field(default_factory=lambda: MemoryBudget.of(None).left)
+    end: float = math.inf
+    longest: float = 0.0
     _known: dict[tuple[tuple[str, int], ...], RunNeeds] = field(default_factory=dict, repr=False)
 
     def needs(self, sizes: Sizes) -> RunNeeds:
@@ -113,11 +121,12 @@ class RunBudget:
 
     def seconds(self, sizes: Sizes) -> float:
         """How long a run may take."""
+        left = max(self.end - time.monotonic(), LEAST_SECONDS, SLOWER * self.longest)
         if self.estimate is _nothing:
-            return LONGEST_SECONDS
+            return min(LONGEST_SECONDS, left)
         needs = self.needs(sizes)
         most = max(needs.operations, needs.guessed_operations)
-        return min(LEAST_SECONDS + most / SLOWEST, LONGEST_SECONDS)
+        return min(LEAST_SECONDS + most / SLOWEST, LONGEST_SECONDS, left)
 
 
 def _elements(shape: Sequence[int]) -> float:
@@ -137,7 +146,9 @@ def watched(options: onnxruntime.RunOptions, seconds: float, bytes_: float) -> I
 
     def look() -> bool:
         if time.monotonic() - started > seconds:
-            reasons.append(f"a run takes longer than {seconds:.3g} s, which is more than its shapes say")
+            reasons.append(
+                f"a run takes longer than {seconds:.3g} s, which is more than its shapes say or there are"
+            )
         elif anonymous_bytes() - before > bytes_:
             reasons.append(f"a run takes more than {bytes_:.2g} bytes, which is more than its shapes say")
         else:

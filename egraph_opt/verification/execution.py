@@ -173,6 +173,10 @@ def _with_shared_folder(model: onnx.ModelProto) -> RunnableModel:
     return RunnableModel(copy, _serialized(copy), folder)
 
 
+LOADING = 60.0
+"""Seconds that ONNX Runtime may take to load a model, in which it computes constants."""
+
+
 class Session:
     """One model in ONNX Runtime on the CPU: logs silent.
 
@@ -195,7 +199,7 @@ class Session:
         if model.folder is not None and isinstance(model.content, bytes):
             options.add_session_config_entry(DATA_FOLDER, str(Path(model.folder).resolve()))
         self._shown = partial(_shown, model.proto, model.folder, as_written)
-        self._begin(None)
+        self._begin(None, LOADING)
         try:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
@@ -221,7 +225,7 @@ class Session:
         """
         options = onnxruntime.RunOptions()
         options.log_severity_level = SILENT
-        self._begin(feeds)
+        self._begin(feeds, seconds)
         try:
             if seconds == bytes_ == math.inf:
                 return self._run(feeds, options)
@@ -230,10 +234,10 @@ class Session:
         except _FAILURES as error:
             raise _failure(error) from error
 
-    def _begin(self, feeds: Mapping[str, Value] | None) -> None:
+    def _begin(self, feeds: Mapping[str, Value] | None, seconds: float) -> None:
         """Say what is done, in case that the runtime crashes; raises ExecutionError where it did before."""
         try:
-            step(partial(self._shown, feeds))
+            step(partial(self._shown, feeds), seconds)
         except CrashedBeforeError as error:
             raise ExecutionError(str(error)) from error
 

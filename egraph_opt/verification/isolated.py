@@ -8,11 +8,15 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.graph.isolation import CrashError, RuntimeTask, Worker, current_worker
-from egraph_opt.verification.budget import RunBudget
+from egraph_opt.graph.isolation import CrashError, RuntimeTask, Worker, apart, current_worker
+from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError, ModelLike, RunnableModel, Session, Value, load
 from egraph_opt.verification.result import Verification
+from egraph_opt.verification.running import trouble_of
 from egraph_opt.verification.verifier import verify
+
+LONGEST_PROBE = 10.0
+"""Seconds that a run may take by which the node is looked for."""
 
 MOST_CRASHES = 4
 """After so many it is left at that the models cannot be compared."""
@@ -22,17 +26,21 @@ def verify_apart(original: ModelLike, optimized: ModelLike, budget: RunBudget, *
     """As `verify`, in the process for onnxruntime, where there is one.
 
     Inputs on which a kernel of the original crashes are left out, as those that it does not take; an
-    optimized model that crashes is wrong.
+    optimized model that crashes is wrong.  Models of which one does not end in time are not compared.
     """
     worker = current_worker()
     if worker is None:
         return verify(original, optimized, budget=budget, **named)
     skipped: dict[int, str] = {}
-    task = RuntimeTask(_verify, (original, optimized, budget.bytes, named), asks=True, skipped=skipped)
+    task = RuntimeTask(
+        _verify, (original, optimized, (budget.bytes, budget.end), named), asks=True, skipped=skipped
+    )
     while True:
         try:
             found: Verification = worker.do(task, budget.needs)
         except CrashError as crash:
+            if crash.late:
+                return Verification("not_comparable", detail=str(crash))
             if crash.step in (0, *skipped) or len(skipped) == MOST_CRASHES:
                 told = dict.fromkeys(skipped.values()) or [str(crash)]
                 return Verification("not_comparable", detail="; ".join(told))
@@ -43,10 +51,10 @@ def verify_apart(original: ModelLike, optimized: ModelLike, budget: RunBudget, *
 
 
 def _verify(
-    original: ModelLike, optimized: ModelLike, bytes_: float, named: Mapping[str, Any], ask: Any
+    original: ModelLike, optimized: ModelLike, limits: tuple[float, float], named: Mapping[str, Any], ask: Any
 ) -> Verification:
     """In the other process: what a run needs is known in this one."""
-    return verify(original, optimized, budget=RunBudget(ask, bytes_), **named)
+    return verify(original, optimized, budget=RunBudget(ask, *limits), **named)
 
 
 def _place(worker: Worker, task: RuntimeTask, budget: RunBudget) -> str:
@@ -60,6 +68,14 @@ def _place(worker: Worker, task: RuntimeTask, budget: RunBudget) -> str:
     model, as_written, feeds = shown
     node = crashing_node(worker, model, as_written, feeds)
     return "" if node is None else f" at node {node.name or ', '.join(node.output)!r} ({node.op_type})"
+
+
+def trouble_apart(model: ModelLike) -> str:
+    """As `trouble_of`, in the process for onnxruntime, where there is one."""
+    try:
+        return str(apart(trouble_of, model))
+    except CrashError as crash:
+        return str(crash)
 
 
 def crashing_node(
@@ -76,8 +92,8 @@ def crashing_node(
         part = load(_beginning(model.proto, count), folder=model.folder)
         try:
             worker.do(RuntimeTask(_run, (part, as_written, feeds)))
-        except CrashError:
-            return True
+        except CrashError as crash:
+            return not crash.late
         except Exception:  # a part need not run
             return False
         return False
@@ -109,6 +125,7 @@ def _run(model: RunnableModel, as_written: bool, feeds: Mapping[str, Value] | No
     session = Session(model, as_written=as_written)
     if feeds is not None:
         try:
-            session.run({name: value for name, value in feeds.items() if name in session.input_names})
-        except ExecutionError:
+            given = {name: value for name, value in feeds.items() if name in session.input_names}
+            session.run(given, seconds=LONGEST_PROBE)
+        except (BudgetError, ExecutionError):
             return

@@ -168,7 +168,10 @@ class Runs:
         return self._run(self.optimized, feeds, sizes)
 
     def _run(self, session: Session, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
-        return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.most_bytes(sizes))
+        most, started = self.budget.seconds(sizes), time.monotonic()
+        results = session.run(feeds, seconds=most, bytes_=self.budget.most_bytes(sizes))
+        self.budget.longest = max(self.budget.longest, time.monotonic() - started)
+        return results
 
     def finish(self) -> None:
         """What can be said only after all runs.

@@ -37,8 +37,9 @@ from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.stages import saturate
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_model
+from egraph_opt.verification.budget import RunBudget
+from egraph_opt.verification.isolated import verify_apart
 from egraph_opt.verification.result import Verification
-from egraph_opt.verification.verifier import verify as check_outputs
 
 KEPT_NODE = 1.0
 """What a blind pass pays for a node that it did not make; one that it made costs a thousandth."""
@@ -266,7 +267,7 @@ class GreedyModel:
     def verify(self, state: State) -> Verification:
         """Whether the model in a state computes what the original does."""
         loaded = self.saturated.loaded
-        return check_outputs(loaded.runnable(), to_proto(self.rebuilt(state), loaded))
+        return verify_apart(loaded.runnable(), to_proto(self.rebuilt(state), loaded), RunBudget())
 
     def _state(self, lowered: Sequence[Lowered]) -> State:
         return tuple(greedy.graph(graph) for greedy, graph in zip(self._greedy, lowered, strict=True))

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.errors import EgraphOptError, ModelReadError, RunsError
+from egraph_opt.graph.isolation import isolated
 from egraph_opt.lab.sweep.planning import Batch, Group, Task
 from egraph_opt.lab.sweep.repricer import Repricer
 from egraph_opt.laws.loading import load_laws
@@ -241,7 +242,8 @@ def _interruptible(batch: Batch, folder: Path) -> Done:
     """Answer a batch; Ctrl-C ends it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run_batch(batch, folder)
+        with isolated():
+            return run_batch(batch, folder)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -270,21 +271,27 @@ def installed(module: str, extra: str) -> None:
         raise typer.BadParameter(f"{module} is not installed: pip install 'egraph-opt[{extra}]'")
 
 
+_redirected = ExitStack()
+"""What is redirected until the command is done."""
+
+
 def write_text(path: Path, text: str, *models: Path | None) -> None:
     """Write a file, whole or not at all, that is none of some models.
+
+    What the command prints behind what it has written to stdout goes to stderr.
 
     Raises:
         OutputError: it cannot be written, or is one of the models.
     """
-    from egraph_opt.model.files import replacing
+    from egraph_opt.model.files import write_whole
+    from egraph_opt.model.streams import is_stdout
 
-    if path.resolve() in [model.resolve() for model in models if model is not None]:
+    known = [model.resolve() for model in models if model is not None]
+    if not is_stdout(path) and path.resolve() in known:
         raise errors.OutputError(f"{path}: would overwrite a model")
-    try:
-        with replacing(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise errors.OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_whole(path, text.encode())
+    if is_stdout(path):
+        _redirected.enter_context(redirect_stdout(sys.stderr))
 
 
 def wrapped(text: str, width: int = WIDTH, first: str = "    ", others: str = "    ") -> list[str]:
@@ -323,9 +330,11 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _common(
+    context: typer.Context,
     show_version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Optimize ONNX models by equality saturation."""
+    context.call_on_close(_redirected.close)

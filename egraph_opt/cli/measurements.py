@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from egraph_opt import errors
-from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table
+from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, write_text
 
 if TYPE_CHECKING:
     from egraph_opt.measurement.store import Store
@@ -74,11 +74,10 @@ def export(
     """Write all measurements as comma-separated values."""
     from egraph_opt.lab.tables import csv_text
     from egraph_opt.measurement.store import COLUMNS
-    from egraph_opt.model.files import write_whole
 
     with _opened() as store:
         rows = list(store.rows())
-        write_whole(target, csv_text(COLUMNS, rows).encode())
+        write_text(target, csv_text(COLUMNS, rows))
     typer.echo(f"{len(rows)} measurements written to {target}")
 
 

@@ -37,19 +37,14 @@ from egraph_opt.cli.which_cost import as_text
 from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
+from egraph_opt.model.streams import STDIO as STDOUT
+from egraph_opt.model.streams import is_stdout
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from egraph_opt.model.input_shapes import Sizes
 
 
 FIRST_TIME = "nodes are timed on this machine, which takes 20 to 140 s the first time; what was timed is kept"
-
-STDOUT = Path("-")
-"""A file that stands for what the command prints, or for what it reads."""
-
-_NAMES_OF_STDOUT = (STDOUT, Path("/dev/stdout"), Path("/dev/fd/1"), Path("/proc/self/fd/1"))
 
 
 def parse_assumption(text: str) -> tuple[str, Assumption]:
@@ -168,14 +163,16 @@ def optimize(
     """Optimize a model and write the result."""
     if target is None and not dry_run:
         raise typer.BadParameter("the file to write is missing; --dry-run writes none", param_hint="OUT")
-    written = None if dry_run else STDOUT if target in _NAMES_OF_STDOUT else target
-    report = STDOUT if report in _NAMES_OF_STDOUT else report
+    written = None if dry_run else STDOUT if is_stdout(target) else target
+    report, html = (STDOUT if is_stdout(page) else page for page in (report, html))
     assumptions = dict(parse_assumption(text) for text in assume or [])
     names = names_of(rewrites)
     load_onnx_ir()
     with errors_as_lines():
         wanted = _objective(objective, memory_limit)
         shapes = _input_shapes(input_shape)
+        if [written, report, html].count(STDOUT) > 1:
+            raise errors.OutputError("-: one thing is written to stdout: name another file for the report")
         for page in (report, html):
             _check_files(source, written, page, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
@@ -206,7 +203,7 @@ def optimize(
             say("note", FIRST_TIME)
         with progress_on(Console(stderr=True)) as progress:
             result = run(
-                _model_on_stdin() if source == STDOUT else source,
+                source,
                 model,
                 rewrites=names,
                 exactness=exactness_named(exactness),
@@ -261,13 +258,6 @@ def _written(path: Path | None) -> str:
     return f"written to {text if len(text) <= room else f'..{text[2 - room :]}'}"
 
 
-def _model_on_stdin() -> ModelProto:
-    from egraph_opt.model.files import parse_model
-    from egraph_opt.model.streams import MOST_READ
-
-    return parse_model(typer.get_binary_stream("stdin").read(MOST_READ), "<stdin>")
-
-
 def _print_bytes(data: bytes) -> None:
     try:
         stream = typer.get_binary_stream("stdout")
@@ -308,8 +298,6 @@ def _check_files(source: Path, target: Path | None, report: Path | None, in_plac
         check_target(target, source, in_place=in_place)
     if report is None:
         return
-    if report == STDOUT == target:
-        raise errors.OutputError("-: the model is written to stdout: name another file for the report")
     if report != STDOUT and not is_stream(report):
         if not report.parent.is_dir() or report.is_dir():
             raise errors.OutputError(f"{report}: the report cannot be written there")

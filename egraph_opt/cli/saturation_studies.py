@@ -19,6 +19,7 @@ from egraph_opt.cli.application import (
     print_json,
     print_table,
     progress_on,
+    write_text,
 )
 from egraph_opt.cli.study import study
 from egraph_opt.cost import DEFAULT_COST
@@ -55,7 +56,6 @@ def ablate(
     from egraph_opt.lab.studies import AblationRow
     from egraph_opt.lab.studies import ablate as run
     from egraph_opt.lab.tables import records_as_csv
-    from egraph_opt.model.files import write_whole
 
     if plot is not None:
         installed("matplotlib", "plots")
@@ -73,7 +73,7 @@ def ablate(
                 progress=lambda share, path=path: report(path.stem, share),  # type: ignore[misc]
             )
         if output is not None:
-            write_whole(output, records_as_csv(found, AblationRow).encode())
+            write_text(output, records_as_csv(found, AblationRow))
         if plot is not None:
             from egraph_opt.lab.plots import plot_ablation
 
@@ -114,7 +114,6 @@ def growth(
     from egraph_opt.cost.registry import cost_model
     from egraph_opt.lab.studies import GrowthRow, grow
     from egraph_opt.lab.tables import records_as_csv
-    from egraph_opt.model.files import write_whole
 
     if plot is not None:
         installed("matplotlib", "plots")
@@ -125,7 +124,7 @@ def growth(
             report("saturate", done / len(models))
             found.append(grow(path.stem, path, target))
         if output is not None:
-            write_whole(output, records_as_csv(found, GrowthRow).encode())
+            write_text(output, records_as_csv(found, GrowthRow))
         if plot is not None:
             from egraph_opt.lab.plots import plot_growth
 

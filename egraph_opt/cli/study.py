@@ -20,6 +20,7 @@ from egraph_opt.cli.application import (
     print_json,
     print_table,
     progress_on,
+    write_text,
 )
 from egraph_opt.cost import DEFAULT_COST
 
@@ -63,7 +64,6 @@ def orders(
     from egraph_opt.cost.registry import cost_model
     from egraph_opt.lab.greedy.model import GreedyModel
     from egraph_opt.lab.greedy.study import orders_as_csv, study_orders
-    from egraph_opt.model.files import write_whole
 
     found: list[OrderStudy] = []
     with errors_as_lines(), progress_on(Console(stderr=True)) as report:
@@ -83,7 +83,7 @@ def orders(
                 )
                 found.append(done)
         if output is not None:
-            write_whole(output, orders_as_csv(found).encode())
+            write_text(output, orders_as_csv(found))
     if as_json:
         print_json([{**vars(done), "price_of_ordering": done.price_of_ordering} for done in found])
         return

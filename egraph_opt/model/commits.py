@@ -24,7 +24,7 @@ from egraph_opt.model.external_data import locations
 from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
 from egraph_opt.model.locks import ending_cleanly, left_over, new_locked_file
 from egraph_opt.model.mapping import mapped_file
-from egraph_opt.model.streams import is_stream, written_through
+from egraph_opt.model.streams import end_of_links, is_stream, written_through
 
 _JOURNAL = ".journal"
 
@@ -48,10 +48,13 @@ class Replacement:
 def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> Iterator[Replacement]:
     """New files that take the place of a model and its weights when the block ends well, in one step.
 
+    A link to a model stays, and its model is replaced, with its weights beside it.
+
     Args:
         with_data: the new model has weights in a file of their own; not of a stream.
         keep: files that are not removed, though the model at `path` has its weights there: the input's.
     """
+    path = end_of_links(path)
     if is_stream(path):
         with written_through(path) as stream:
             yield Replacement(stream, None, "")

@@ -15,7 +15,7 @@ from onnx import ModelProto
 
 from egraph_opt.errors import EgraphOptError, InvalidModelError, ModelReadError, OutputError
 from egraph_opt.model.locks import ending_cleanly, free_name, left_over, new_locked_file
-from egraph_opt.model.streams import is_stream, read_stream, written_through
+from egraph_opt.model.streams import end_of_links, is_stream, read_stream, written_through
 
 TOKEN = "[a-z0-9_]{8}"
 """What tells the temporary files of one target apart; also those of earlier releases."""
@@ -109,8 +109,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` when the block ends well, and vanishes when it does not.
 
     It is written in the same folder, flushed to the disk, and renamed; whoever has the old file open keeps
-    it.  What a killed process has left is removed first.  A stream is written through.
+    it.  What a killed process has left is removed first.  A stream is written through, and of a link what it
+    leads to is replaced.
     """
+    path = end_of_links(path)
     if is_stream(path):
         with written_through(path) as stream:
             yield stream

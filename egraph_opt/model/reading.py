@@ -121,9 +121,16 @@ def read_model(source: ModelSource, input_shapes: Mapping[str, Sizes] | None = N
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
-    if is_stream(path):  # which cannot be read again
+    if is_stream(path):
         return read_model(proto, input_shapes)
     return _read(proto, name, path, path, input_shapes=input_shapes)
+
+
+def read_once(source: ModelSource) -> ModelSource:
+    """What can be read any number of times: of a stream the model that came out of it."""
+    if isinstance(source, (ir.Model, ModelProto)) or not is_stream(Path(source)):
+        return source
+    return parse_model(read_bytes(Path(source)), str(source))
 
 
 def _read_ir(source: ir.Model, input_shapes: Mapping[str, Sizes] | None) -> LoadedModel:

@@ -24,7 +24,7 @@ from egraph_opt.model.external_data import SMALLEST, exchange, external_tensor, 
 from egraph_opt.model.files import read_bytes
 from egraph_opt.model.metadata import restore_metadata
 from egraph_opt.model.reading import LoadedModel, innermost, original_proto, reread
-from egraph_opt.model.streams import is_stream, refused
+from egraph_opt.model.streams import end_of_links, is_stream, refused
 
 EMBEDDED_LIMIT = 2**31 - 2**24
 """Bytes of weights up to which a model is one file: protobuf's 2 GB, less room for the graph itself."""
@@ -75,7 +75,7 @@ def write_model(
     in one or where they have more than 2 GB: `<name>.data`, or `<name>.<n>.data` where that exists.  The old
     model keeps its weights until the new one takes its place; then they are removed, in place as well: of the
     files of the input's weights those of such a name that no other model of the folder names.  What is no
-    regular file is written through, and gets all weights.
+    regular file is written through, and gets all weights; of a link what it leads to is replaced.
 
     Args:
         model: the graph; in place its weights are those of the new file from then on, else it is not changed.
@@ -90,11 +90,14 @@ def write_model(
     Raises:
         OutputError: `path` is the input (without `in_place`), a directory, or cannot be written.
     """
-    target = Path(path)
-    _check_target(target, like, in_place)
+    target = _check_target(Path(path), like, in_place)
     moved: Moved | None = None
     try:
         apart, kept = _needs_data_file(model, like) and not is_stream(target), _kept(like, target)
+        if apart and not _same_file(target.parent, Path(path).parent):
+            raise OutputError(
+                f"{path}: leads to another folder, and its weights have to be beside it: name {target}"
+            )
         with replacing_model(target, with_data=apart, keep=kept) as new:
             if new.weights is None:
                 new.file.write(in_one_file(model, like, proto))
@@ -107,8 +110,8 @@ def write_model(
         if goes and moved is not None:
             exchange(model, moved.to(target.parent))
     except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
-    return target
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return Path(path)
 
 
 def in_one_file(model: ir.Model, like: LoadedModel, proto: ModelProto | None = None) -> bytes:
@@ -154,18 +157,17 @@ def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place:
 
     Without external data, the file is the same byte by byte; in place nothing happens.
     """
-    target = Path(path)
-    _check_target(target, like, in_place)
+    target = _check_target(Path(path), like, in_place)
     if isinstance(like.original, Path) and _same_file(target, like.original):
-        return target
+        return Path(path)
     if like.external:
-        return write_model(reread(like).model, target, like=like, in_place=in_place)
+        return write_model(reread(like).model, path, like=like, in_place=in_place)
     try:
         with replacing_model(target, with_data=False, keep=_kept(like, target)) as new:
             new.file.write(original_in_one_file(like))
     except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
-    return target
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return Path(path)
 
 
 def _same_file(a: Path, b: Path) -> bool:
@@ -175,22 +177,28 @@ def _same_file(a: Path, b: Path) -> bool:
         return False
 
 
-def check_target(target: Path, source: Path | None, *, in_place: bool = False) -> None:
-    """Raise OutputError where a model made from `source` cannot, or may not, be written to `target`."""
+def check_target(name: Path, source: Path | None, *, in_place: bool = False) -> Path:
+    """What is written by that name; OutputError where no model made from `source` can, or may, be there."""
+    try:
+        target = end_of_links(name)
+    except OSError as error:
+        raise OutputError(f"{name}: {error.strerror or error}; name a file") from error
     if target.is_dir():
-        raise OutputError(f"{target}: is a directory; give the name of a file in it")
+        raise OutputError(f"{name}: is a directory; give the name of a file in it")
     if not target.parent.is_dir():
-        raise OutputError(f"{target}: there is no folder {str(target.parent)!r}")
+        raise OutputError(f"{name}: there is no folder {str(target.parent)!r}")
     if reason := refused(target):
-        raise OutputError(f"{target}: {reason}; name a file")
+        raise OutputError(f"{name}: {reason}; name a file")
     if not in_place and source is not None and _same_file(target, source):
-        raise OutputError(f"{target}: is the input itself; name another file, or ask for --in-place")
+        raise OutputError(f"{name}: is the input itself; name another file, or ask for --in-place")
+    return target
 
 
-def _check_target(target: Path, like: LoadedModel, in_place: bool) -> None:
-    check_target(target, like.path, in_place=in_place)
+def _check_target(name: Path, like: LoadedModel, in_place: bool) -> Path:
+    target = check_target(name, like.path, in_place=in_place)
     if any(_same_file(target, file) for file in like.data_files):
-        raise OutputError(f"{target}: holds the weights of the input; name another file")
+        raise OutputError(f"{name}: holds the weights of the input; name another file")
+    return target
 
 
 _PAGE = 4096

@@ -19,7 +19,7 @@ from egraph_opt.laws.selection import DEFAULT
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import ObjectiveLike, objective_of
 from egraph_opt.model.input_shapes import Sizes
-from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
+from egraph_opt.model.reading import LoadedModel, ModelSource, read_model, read_once
 from egraph_opt.pipeline.arguments import check_arguments, names_of
 from egraph_opt.pipeline.extraction import unchanged
 from egraph_opt.pipeline.limits import Limits, Progress
@@ -158,7 +158,7 @@ def optimize(
             positive, shapes at which the model does not run; with strict also for a wrong result.
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
-    rewrites = names_of(rewrites)
+    model, rewrites = read_once(model), names_of(rewrites)
     check_arguments(seed=seed, measure=measure)  # the others `saturate` checks
     extractor_named(extractor)  # before the work, not after it
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
 from typing import Any
@@ -22,14 +23,14 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return text.getvalue()
 
 
-_FORMULA = "=+-@\t\r\n＝＋－＠"
-"""What a formula begins with, in one program or another."""
+_FORMULA = re.compile(r"^ *(?=[=+\-@\t\r\n＝＋－＠])|(?<=.[;\t\r\n]) *(?=[=+\-@＝＋－＠])")
+"""Where a formula begins: where decimals have commas, semicolons separate cells."""
 
 
 def _cell(value: object) -> object:
-    """A value as it is written: text that could be a formula behind an apostrophe."""
-    if isinstance(value, str) and value.lstrip(" ")[:1] in tuple(_FORMULA) and not _is_number(value):
-        return f"'{value}"
+    """A value as it is written: what could be a formula in it behind an apostrophe."""
+    if isinstance(value, str) and not _is_number(value):
+        return _FORMULA.sub(r"'\g<0>", value)
     return value
 
 

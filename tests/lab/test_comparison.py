@@ -239,6 +239,14 @@ def test_a_model_that_cannot_be_read_is_told_first(rows: Path) -> None:
     assert "broken.onnx" in result.output
 
 
+def test_what_other_programs_take_for_a_cell_is_no_formula_either() -> None:
+    """Where decimals have commas, semicolons separate cells, and quotes within one say nothing."""
+    names = ["a;=1+1", "a; @SUM(A1)", "a\t=1;+2", "a\n-2+3", "a;b-c", "a, =b"]
+    _, *rows = csv.reader(io.StringIO(csv_text(["model"], ([name] for name in names))))
+    expected = ["a;'=1+1", "a;' @SUM(A1)", "a\t'=1;'+2", "a\n'-2+3", "a;b-c", "a, =b"]
+    assert [cell for (cell,) in rows] == expected
+
+
 @pytest.mark.parametrize(
     "name", ['=HYPERLINK("http://example.org")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1"]
 )

@@ -44,9 +44,14 @@ def _default_folder() -> Path:
 
     folder = Path(platformdirs.user_cache_dir("egraph-opt"))
     with suppress(OSError):
-        if _not_private(folder):
+        if _not_private(folder) and _is_ours(folder.lstat()):
             folder.chmod(0o700)
     return folder
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """Whether it is a folder of this user, and no link to one that may be anything."""
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _not_private(folder: Path) -> str:
@@ -70,6 +75,27 @@ def make_folder(folder: Path) -> None:
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+MOST_BYTES = 2**26
+"""Of a file that is read: ours have less than a megabyte."""
+
+
+def kept_text(path: Path) -> str:
+    """What a file of ours says.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file: a pipe would be waited for, a device has no end.
+        ValueError: it is larger than files of ours, or no text in UTF-8.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("it is no regular file")
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES} bytes")
+    return content.decode("utf-8")
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -163,7 +163,9 @@ def errors_as_lines() -> Iterator[None]:
 
 
 def say(kind: str, text: str) -> None:
-    typer.echo(f"egraph-opt: {kind}: {text}", err=True)
+    """A line on stderr; names in it that would steer a terminal are shown instead."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    typer.echo(f"egraph-opt: {kind}: {shown}", err=True)
 
 
 @contextmanager

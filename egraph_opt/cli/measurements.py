@@ -93,7 +93,7 @@ def merge(
             raise errors.OutputError(f"{source}: there is no such file")
         try:
             count = store.merge(source)
-        except (sqlite3.Error, ValueError) as error:
+        except (sqlite3.Error, ValueError, OSError) as error:
             raise errors.OutputError(f"{source}: {error}") from error
     typer.echo(f"{count} measurements taken over")
 

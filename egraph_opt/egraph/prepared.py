@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.cache import cache_folder, replace_text
+from egraph_opt.cache import cache_folder, kept_text, replace_text
 from egraph_opt.egraph.relevance import Head, Terms
 from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
@@ -94,7 +94,7 @@ class PreparedTerms:
 
     def _read(self, path: Path) -> None:
         try:
-            head, _, content = path.read_text(encoding="utf-8").partition("\n")
+            head, _, content = kept_text(path).partition("\n")
             if json.loads(head) != {"format": FORMAT, "digest": _digest(content)}:
                 raise ValueError("it is broken, or of another format")
             self.rules = _decoded(json.loads(content))

@@ -23,7 +23,7 @@ import numpy as np
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.egraph.validation import check_snapshot
+from egraph_opt.egraph.validation import check_account, check_snapshot
 from egraph_opt.errors import ModelReadError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.content import tensor_key
@@ -212,6 +212,7 @@ def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
         check_snapshot(snapshot)
         account = dict(entry["saturation"])
         account |= {name: tuple(account.get(name, ())) for name in ("dropped", "rested", "by_round")}
+        check_account(account)
         regions.append(StoredRegion(snapshot, SaturationReport(**account), entry["terms"]))
     model = arrays["model"].tobytes() if "model" in arrays else None
     return Stored(model, described["path"], described["header"], regions)

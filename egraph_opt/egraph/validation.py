@@ -7,15 +7,44 @@ is not written in a file: what is extracted is compared with the model, as alway
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts.dim_parser import parse
 from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.typing import infer_operator
+
+
+def _is_key(name: object) -> bool:
+    """Whether it could be the key of a law, `ruleset.name`, of whoever's."""
+    return isinstance(name, str) and 0 < name.rfind(".") < len(name) - 1 and not re.search(r"[\s(\"']", name)
+
+
+def check_account(account: Mapping[str, Any]) -> None:
+    """Check what a file says of a saturation, by its fields; raises ValueError where it makes no sense."""
+    by_name = [account[name] for name in ("matches", "seconds", "rule_matches")]
+    numbers = [account[name] for name in ("rounds", "nodes", "classes")]
+    if not all(isinstance(counts, dict) for counts in by_name):
+        raise ValueError("counts of laws that have no names")
+    numbers += [number for counts in by_name for number in counts.values()]
+    if not all(type(number) in (int, float) and number >= 0 for number in (*numbers, *account["by_round"])):
+        raise ValueError("a count that is none")
+    names = (*account["matches"], *account["rested"], *account["rule_matches"])
+    laws = [name.split("#")[0] if isinstance(name, str) else name for name in names]
+    if not all(map(_is_key, laws)):
+        raise ValueError("a count of no law")
+    if account["stop"] not in STOPS or not all(isinstance(text, str) for text in account["dropped"]):
+        raise ValueError("a saturation that ended otherwise than they do")
+
+
+STOPS = ("saturated", "nodes", "rounds", "seconds", "memory")
+"""What ends a saturation."""
 
 
 def check_snapshot(snapshot: Snapshot) -> None:
@@ -26,7 +55,7 @@ def check_snapshot(snapshot: Snapshot) -> None:
     """
     for problem in _of_sizes(snapshot):
         raise ValueError(problem)
-    for problem in (*_of_ranges(snapshot), *_of_nodes(snapshot)):
+    for problem in (*_of_ranges(snapshot), *_of_nodes(snapshot), *_of_facts(snapshot)):
         raise ValueError(problem)
 
 
@@ -45,7 +74,7 @@ def _of_sizes(snapshot: Snapshot) -> Iterator[str]:
         yield "operands that do not belong to e-nodes"
     if not all(isinstance(fact, Fact) for fact in snapshot.facts):
         yield "a fact that is none"
-    if not all(isinstance(law, str) for law in snapshot.laws):
+    if not all(map(_is_key, snapshot.laws)):
         yield "a law without a name"
 
 
@@ -79,6 +108,28 @@ def _of_nodes(snapshot: Snapshot) -> Iterator[str]:
     empty = set(range(snapshot.n_classes)).difference(snapshot.node_class.tolist())
     if empty.intersection(snapshot.child.tolist()):
         yield "operands that nothing computes"
+
+
+def _of_facts(snapshot: Snapshot) -> Iterator[str]:
+    for fact in snapshot.facts:
+        dims, elements = fact.shape or (), (*(fact.value or ()), *(fact.data or ()))
+        if type(fact.dtype) is not int or type(fact.const) is not bool or type(dims) is not tuple:
+            yield "a fact of another form"
+        elif not all(dim is None or _is_size(dim) for dim in dims):
+            yield "a dim that is none"
+        elif not all(isinstance(element, (int, float)) or _is_size(element) for element in elements):
+            yield "an element that is no number"
+
+
+def _is_size(value: object) -> bool:
+    """Whether it is a number of 0 or more, or an expression for one."""
+    if not isinstance(value, str):
+        return type(value) is int and value >= 0
+    try:
+        parse(value)
+    except (ValueError, ArithmeticError, RecursionError):
+        return False
+    return True
 
 
 def _clashes(snapshot: Snapshot, node: int, opset: int) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 
 from egraph_opt.errors import ArgumentError, TimingError
 from egraph_opt.measurement.whole import Latency
+from egraph_opt.model.streams import is_stream
 
 ONE, ALL = "{model}", "{models}"
 
@@ -55,7 +56,8 @@ class Runner:
         journal: a file that keeps what was measured, line by line: another optimisation goes on from it.
 
     Raises:
-        ArgumentError: a command without a place for files, or numbers that make no sense.
+        ArgumentError: a command without a place for files, numbers that make no sense, or a journal that
+            is no file.
     """
 
     command: str
@@ -74,6 +76,8 @@ class Runner:
             shlex.split(self.command)
         except ValueError as error:
             raise ArgumentError(f"runner: {self.command!r}: {error}") from error
+        if self.journal is not None and (self.journal.is_dir() or is_stream(self.journal)):
+            raise ArgumentError(f"runner: {self.journal}: is no file that can be read again: name another")
         if self.graphs < 1 or self.rounds < 1 or self.retries < 0 or not self.timeout > 0:
             raise ArgumentError("runner: graphs and rounds are 1 or more, retries 0 or more, seconds above 0")
 
@@ -147,7 +151,7 @@ def _read(printed: str, count: int) -> list[DeviceAnswer]:
     for text in (*reversed(printed.strip().splitlines()), printed):
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(found, (dict, list)):
             answers = [_answer(each) for each in (found if isinstance(found, list) else [found])]
@@ -174,7 +178,7 @@ class TimesJournal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.known: dict[tuple[str, str, int], DeviceAnswer] = {}
-        text = path.read_text(encoding="utf-8") if path and path.exists() else ""
+        text = path.read_text(encoding="utf-8", errors="replace") if path and path.exists() else ""
         self._ends = not text or text.endswith("\n")
         for line in text.splitlines():
             self._read(line)
@@ -183,7 +187,7 @@ class TimesJournal:
         try:
             said: Any = json.loads(line)
             key = str(said["command"]), str(said["model"]), int(said["round"])
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
             return  # half a line, where a process was killed
         answer = _answer(said)
         if not answer.error:

@@ -151,8 +151,14 @@ class Store:
                 yield from connection.execute(f"SELECT {_COLUMNS} FROM measurements ORDER BY 1, 2, 3, 4")
 
     def merge(self, path: Path) -> int:
-        """Take over what another file of the same format has and this one lacks: how many rows."""
+        """Take over what another file of the same format has and this one lacks: how many rows.
+
+        Raises:
+            OSError, ValueError, sqlite3.Error: it is no such file.
+        """
+        _check_kind(path)
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as other:
+            other.text_factory = bytes.decode
             _check_format(other)
             rows = other.execute(f"SELECT {_COLUMNS} FROM measurements").fetchall()
         self._prepare()
@@ -174,14 +180,20 @@ class Store:
     def _try(self, action: Callable[[], None]) -> None:
         try:
             self._prepare()
-            action()
+            try:
+                action()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                self._put_aside(error)
+                action()
         except (sqlite3.Error, OSError, ValueError) as error:
             _log.warning("%s: measurements are not kept: %s", self.path, error)
             self._usable = False
 
     def _open(self) -> sqlite3.Connection:
         assert self.path is not None
-        connection = sqlite3.connect(self.path, timeout=_WAIT)
+        connection = _connected(self.path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         return connection
@@ -193,19 +205,30 @@ class Store:
             return
         self._prepared = True
         make_folder(self.path.parent)
+        _check_kind(self.path)
         if self.path.exists() and self.path.stat().st_size:
             try:
-                with closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection:
+                with closing(_connected(self.path)) as connection:
                     _check_format(connection)
                 return
             except (sqlite3.DatabaseError, ValueError) as error:
                 if isinstance(error, sqlite3.OperationalError):
                     raise
-                aside = self.path.with_name(f"{self.path.name}.old")
-                _log.warning("%s: %s; it is put aside as %s", self.path, error, aside.name)
-                os.replace(self.path, aside)
-                for suffix in ("-wal", "-shm"):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                self._put_aside(error)
+                return
+        self._make()
+
+    def _put_aside(self, error: Exception) -> None:
+        """Make the file anew."""
+        assert self.path is not None
+        aside = self.path.with_name(f"{self.path.name}.old")
+        _log.warning("%s: %s; it is put aside as %s", self.path, error, aside.name)
+        os.replace(self.path, aside)
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self._make()
+
+    def _make(self) -> None:
         with closing(self._open()) as connection, connection:
             connection.executescript(_SCHEMA)
 
@@ -225,6 +248,21 @@ class Store:
         marks = ", ".join("?" * len(rows[0]))
         with closing(self._open()) as connection, connection:
             connection.executemany(f"INSERT OR REPLACE INTO measurements VALUES ({marks})", rows)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """A file that is open; text in it that is none is read as what is left of it."""
+    connection = sqlite3.connect(path, timeout=_WAIT)
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    return connection
+
+
+def _check_kind(path: Path) -> None:
+    """Raises OSError where SQLite would wait for a pipe, or write to a device, in the place of its files."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file = path.with_name(path.name + suffix)
+        if file.exists() and not file.is_file():
+            raise OSError(f"{file.name} is no regular file")
 
 
 def _check_format(connection: sqlite3.Connection) -> None:
@@ -255,7 +293,7 @@ def _read(row: tuple[object, ...]) -> tuple[str, Measurement | Refusal | None]:
     """A row's key and answer; None for one that makes no sense."""
     key, (*numbers, refusal) = str(row[3]), row[4:]
     if refusal is not None:
-        return key, Refusal(str(refusal))
+        return key, Refusal("".join(c if c.isprintable() else "?" for c in str(refusal)))
     if not all(isinstance(n, (int, float)) and 0 <= n < 1e12 for n in numbers):
         return key, None
     return key, Measurement(*numbers)  # type: ignore[arg-type]

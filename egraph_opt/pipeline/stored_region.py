@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from egraph_opt.egraph.lowering import Lowered
@@ -16,6 +17,7 @@ from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import Exactness
 from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
+from egraph_opt.model.streams import is_stream
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.target import SaturatedFor
@@ -23,6 +25,8 @@ from egraph_opt.pipeline.target import SaturatedFor
 
 def restored(path: str, stored: Stored) -> tuple[Any, ...]:
     """A model with its e-graph, out of what a file holds: the arguments of `Saturated`, in their order."""
+    if stored.model is None and is_stream(Path(str(stored.path))):  # which no file is saturated from
+        raise ModelReadError(f"{path}: not a saturated model: {stored.path} is no file")
     loaded = read_model(str(stored.path) if stored.model is None else parse_model(stored.model, path))
     header = stored.header
     limits, saturated_for = Limits(**header["limits"]), SaturatedFor.of_header(header)

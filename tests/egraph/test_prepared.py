@@ -228,6 +228,46 @@ def test_a_file_of_another_form_is_passed_over(
     assert rule_texts(laws) == written(laws, monkeypatch)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large"])
+def test_what_is_no_file_of_ours_is_neither_waited_for_nor_read_to_its_end(
+    folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laws = select(["transpose"])
+    Engine(laws)
+    path = file_in(folder)
+    whole = path.read_bytes()
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(whole)
+        monkeypatch.setattr("egraph_opt.cache.MOST_BYTES", len(whole) - 1)
+    as_in_a_new_process()
+    assert rule_texts(laws) == written(laws, monkeypatch)
+    Engine(laws)
+    if kind != "folder":  # which is not ours to remove
+        assert path.read_bytes() == whole and not path.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
+def test_only_a_folder_of_ours_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: str(tmp_path / name))
+    (tmp_path / "other").mkdir(mode=0o755)
+    (tmp_path / "egraph-opt").symlink_to("other")
+    assert cache_folder() is None
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o755
+    (tmp_path / "egraph-opt").unlink()
+    (tmp_path / "egraph-opt").mkdir(mode=0o755)
+    assert cache_folder() == tmp_path / "egraph-opt"
+    assert (tmp_path / "egraph-opt").stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o755])
 def test_a_folder_that_others_may_use_is_passed_over_with_a_line(

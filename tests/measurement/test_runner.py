@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 import time
@@ -188,3 +189,29 @@ def test_the_commands_fit_together(tmp_path: Path, files: list[Path]) -> None:
     done = tool.invoke(app, ["optimize", str(files[0]), str(out), "--runner", device])
     assert done.exit_code == 0, done.output
     assert "30 -> 10 us" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"\xff\xfe", b"[" * 200_000, b'{"command": "c", "model": "m", "round": 1e999}', b"[]", b'"x"', b"{}"],
+)
+def test_lines_of_a_journal_that_are_damaged_are_passed_over(
+    tmp_path: Path, files: list[Path], line: bytes
+) -> None:
+    (tmp_path / "journal").write_bytes(line + b"\n")
+    asked = Runner(command(tmp_path, PER_NODE), journal=tmp_path / "journal", rounds=1)
+    assert [each.micros for each in latencies_on(asked, files)] == [30.0, 30.0]  # type: ignore[union-attr]
+    assert len((tmp_path / "journal").read_bytes().splitlines()) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_journal_is_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("-"), Path(os.devnull)):
+        with pytest.raises(ArgumentError, match="is no file that can be read again"):
+            Runner("time {model}", journal=path)
+
+
+def test_an_answer_that_is_too_deep_is_none(tmp_path: Path, files: list[Path]) -> None:
+    with pytest.raises(TimingError, match="printed no JSON"):
+        latencies_on(Runner(command(tmp_path, 'print("[" * 200_000)', "{model}"), retries=0), files)

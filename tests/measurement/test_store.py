@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -141,6 +142,41 @@ def test_a_file_that_declares_anything_else_is_put_aside(
     assert set(Store(path).known(HERE)) == {"new"}
     assert (tmp_path / "m.sqlite.old").exists()
     assert len(caplog.records) == 1
+
+
+def test_a_file_whose_pages_are_damaged_is_put_aside_and_made_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "m.sqlite"
+    Store(path).add(HERE, {f"k{k}": TIME for k in range(500)})
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"Z" * (len(content) - 4096))
+    Store(path).add(HERE, {"new": TIME})
+    assert Store(path).known(HERE) == {"new": TIME}
+    assert (tmp_path / "m.sqlite.old").exists()
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, suffix: str, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "m.sqlite"
+    if suffix:
+        filled(path)
+    os.mkfifo(tmp_path / f"m.sqlite{suffix}")
+    assert filled(path).known(HERE)["a"] == TIME
+    assert [record.getMessage().endswith("is no regular file") for record in caplog.records] == [True]
+    with pytest.raises(OSError, match="is no regular file"):
+        Store(tmp_path / "other.sqlite").merge(path)
+
+
+def test_text_that_is_none_or_steers_a_terminal_is_read_as_what_is_left_of_it(tmp_path: Path) -> None:
+    filled(tmp_path / "m.sqlite")
+    with closing(sqlite3.connect(tmp_path / "m.sqlite")) as connection, connection:
+        connection.execute("UPDATE measurements SET key = CAST(x'ff41' AS TEXT) WHERE key = 'a'")
+        connection.execute("UPDATE measurements SET refusal = char(27) || ']0;title' WHERE key = 'b'")
+    known = Store(tmp_path / "m.sqlite").known(HERE)
+    assert known == {"\ufffdA": TIME, "b": Refusal("?]0;title")}
 
 
 @pytest.mark.parametrize("value", ["'fast'", "-1.0", "1e300"])

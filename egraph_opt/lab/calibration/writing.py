@@ -134,12 +134,12 @@ def _comments(kept: Mapping[str, str]) -> Iterator[str]:
     if kept:
         yield from ("", "# Not determined, and as before:")
     for reason, names in by_reason(kept).items():
-        line = f"# {reason}:"
-        for name in names:
+        line = f"# {_line(reason)}:"
+        for name in map(_line, names):
             if len(line) + len(name) > WIDTH:
                 yield line
                 line = "#  "
-            line += f" {name}" if name == names[-1] else f" {name},"
+            line += f" {name}" if name == _line(names[-1]) else f" {name},"
         yield line
 
 

@@ -16,11 +16,11 @@ from onnx import TensorProto
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.blocks import slices_in
-from egraph_opt.check.choices import Choices, chance, pick, picks
+from egraph_opt.check.choices import Choices, chance, pick
 from egraph_opt.check.elements import Hints, elements, indices
 from egraph_opt.check.inputs import HALF_RANGE
 from egraph_opt.check.layers import layer_weights
-from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, is_large, numbers_of
+from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, any_shape, is_large, numbers_of
 from egraph_opt.check.operands import (
     COUNTS,
     FITTED,
@@ -164,7 +164,7 @@ class Draw(Scope):
         if pattern.sort.kind == "tensor":
             if pick(self.rng, *[False] * (1 if None in (k.shape for k in self.leaves.facts) else 29), True):
                 return self.unknown_rank()
-            return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
+            return self.leaf(any_shape(self.rng) if wish is None else wish, self.dtype, first=first)
         if pattern.sort.kind == "tensors":
             return self.list_of(pick(self.rng, *tables.LIST_LENGTHS), wish)
         raise Rejected("a bundle")
@@ -173,7 +173,7 @@ class Draw(Scope):
         if self.weights:
             items = [self._weight(None, k) for k in range(len(self.weights))]
         else:
-            shape = self.shape() if wish is None else wish
+            shape = any_shape(self.rng) if wish is None else wish
             items = [
                 self.leaf(self._varied(shape) if k else shape, self.dtype, first=not k) for k in range(count)
             ]
@@ -381,24 +381,6 @@ class Draw(Scope):
             if isinstance(found, Fact):
                 return found
         return None
-
-    def shape(self) -> tuple[Dim, ...]:
-        """Any shape: up to five axes, some of them symbolic, of length one or empty."""
-        rank = pick(self.rng, *tables.RANKS)
-        dims: list[Dim] = picks(self.rng, tables.DIMS, rank)
-        if rank > 1 and pick(self.rng, *[False] * 7, True):  # axes that their sizes do not tell apart
-            dims = [d if d == 1 else pick(self.rng, 2, 3) if k == 0 else dims[0] for k, d in enumerate(dims)]
-        symbols = pick(self.rng, "", "", "", "", "", "N", "N", "N", "L", "NL", "NM") if rank else ""
-        for symbol in symbols:
-            dims[0 if symbol == "N" else int(self.rng.integers(rank))] = symbol
-        if rank and pick(self.rng, *[False] * 15, True):
-            dims[int(self.rng.integers(rank))] = 0
-        while is_large(dims):
-            dims[next(k for k, d in enumerate(dims) if isinstance(d, int) and d > 3)] = 3
-        if rank and pick(self.rng, *[False] * 15, True):
-            dims = [min(d, 2) if isinstance(d, int) else d for d in dims]
-            dims[int(self.rng.integers(rank))] = pick(self.rng, *tables.LONG)
-        return tuple(dims)
 
     def limit(self, name: str) -> int:
         return self.limits.setdefault(name, int(pick(self.rng, 1, 2, 3, 4, 5)))

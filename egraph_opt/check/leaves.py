@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check import tables
+from egraph_opt.check.choices import Random, pick, picks
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.inference.constants import array_fact
@@ -32,6 +34,25 @@ def numbers_of(dims: Sequence[Dim] | None) -> tuple[int, ...]:
 def is_large(dims: Sequence[Dim], most: int = MOST_ELEMENTS) -> bool:
     known = numbers_of(dims)
     return math.prod(known) > most and any(d > 3 for d in known)
+
+
+def any_shape(rng: Random) -> tuple[Dim, ...]:
+    """Any shape: up to five axes, some of them symbolic, of length one or empty."""
+    rank = pick(rng, *tables.RANKS)
+    dims: list[Dim] = picks(rng, tables.DIMS, rank)
+    if rank > 1 and pick(rng, *[False] * 7, True):  # axes that their sizes do not tell apart
+        dims = [d if d == 1 else pick(rng, 2, 3) if k == 0 else dims[0] for k, d in enumerate(dims)]
+    symbols = pick(rng, "", "", "", "", "", "N", "N", "N", "L", "NL", "NM") if rank else ""
+    for symbol in symbols:
+        dims[0 if symbol == "N" else int(rng.integers(rank))] = symbol
+    if rank and pick(rng, *[False] * 15, True):
+        dims[int(rng.integers(rank))] = 0
+    while is_large(dims):
+        dims[next(k for k, d in enumerate(dims) if isinstance(d, int) and d > 3)] = 3
+    if rank and pick(rng, *[False] * 15, True):
+        dims = [min(d, 2) if isinstance(d, int) else d for d in dims]
+        dims[int(rng.integers(rank))] = pick(rng, *tables.LONG)
+    return tuple(dims)
 
 
 _leaf = lru_cache(maxsize=256)(leaf)

@@ -53,7 +53,11 @@ UNSIGNED = frozenset({TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32,
 MOST_NAMED, NAMED = 5_000, 4
 """The largest of the numbers that a law names which sizes are, and how many of them."""
 
-NEAR_SORTS = {"Slices": near_slices, "Sizes": near_parts, "Permutation": near_permutations}
+NEAR_SORTS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "Slices": near_slices,
+    "Sizes": near_parts,
+    "Permutation": near_permutations,
+}
 """What is near an attribute of some sorts, beside what differs in one number."""
 
 BITS = (7, 8, 15, 16, 31)
@@ -103,6 +107,7 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
 def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Inputs of numbers that are bounded by one that the law names; integers by the next ones as well."""
     whole = sorted({int(abs(n)) for n in numbers if n == int(n) and abs(n) > 1})
+    ends: Iterable[tuple[float | None, float | None]]
     for place, (value, known) in enumerate(zip(example.operands.values, example.operands.facts, strict=True)):
         if value.const_value is not None:
             continue

@@ -51,7 +51,7 @@ def _numbers(attribute: Expression) -> Iterator[tuple[Place, tuple[int, ...]]]:
     use = "axis" if name in AXES else name
     if isinstance(value, tuple):
         yield from (((use, n), (k,)) for k, n in enumerate(value) if _is_number(n))
-    elif _is_number(value):
+    elif isinstance(value, int) and _is_number(value):
         yield (use, value), ()
 
 

@@ -91,8 +91,8 @@ def _sized(names: Iterable[str], k: int) -> dict[str, int]:
 
 
 def _patterned(unnamed: Iterable[str], pattern: Callable[[int, int], int]) -> dict[str, int]:
-    places = ((name, *map(int, name[1:].split("."))) for name in unnamed)
-    return {name: pattern(place, axis) for name, place, axis in places}
+    places = {name: name[1:].split(".") for name in unnamed}
+    return {name: pattern(int(place), int(axis)) for name, (place, axis) in places.items()}
 
 
 def most_elements(model: onnx.ModelProto, sizes: Mapping[str, int]) -> int:

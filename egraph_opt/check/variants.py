@@ -186,17 +186,22 @@ def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Ex
         for axis, size in enumerate(_dims(value) if value.const_value is None else ()):
             if isinstance(size, int):
                 dims = (*_dims(value)[:axis], change(size), *_dims(value)[axis + 1 :])
-                yield _with(
-                    example,
-                    lambda v, f, old=value, dims=dims: _input(v, dims, f.dtype) if v is old else (v, f),
-                )
+                yield _with(example, partial(_in_place, value, dims))
+
+
+def _in_place(old: ir.Value, dims: Dims, value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+    return _input(value, dims, known.dtype) if value is old else (value, known)
 
 
 def small_ones(example: Example) -> Iterator[Example]:
     """Inputs whose axes, counted from the last, are of 1 or 2 elements."""
     rank = max((len(_dims(v)) for v in example.operands.values if v.const_value is None), default=0)
     for sizes in product((1, 2), repeat=rank) if rank <= MOST_SMALL else ():
-        yield _with_dims(example, lambda dims, sizes=sizes: _last(len(dims), sizes))
+        yield _with_dims(example, partial(_as_many, sizes))
+
+
+def _as_many(sizes: Dims, dims: Dims) -> Dims:
+    return _last(len(dims), sizes)
 
 
 def long_ones(example: Example) -> Iterator[Example]:

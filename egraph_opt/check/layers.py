@@ -64,10 +64,17 @@ def layer_of(rng: Random, shape: Shape, before: Any, operands: Sequence[Fact]) -
     if not kind or recurrence is None:
         raise LookupError("weights of no recurrent layer")
     direction = "bidirectional" if recurrence[0] == 2 else pick(rng, "forward", "forward", "reverse")
-    settings = {"direction": direction, "hidden_size": recurrence[2]}
+    settings: dict[str, Any] = {"direction": direction, "hidden_size": recurrence[2]}
+    if chance(rng, 0.3):
+        count = int(recurrence[0] or 1) * ACTIVATIONS[kind]
+        settings["activations"] = tuple(picks(rng, ("Tanh", "Relu", "Sigmoid"), count))
     if kind == "GRU" and chance(rng, 0.5):
         settings["linear_before_reset"] = 1
     return RecurrentLayer(kind, tuple(sorted(settings.items())))
+
+
+ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+"""Activations of a layer for each direction."""
 
 
 def _kind(operands: Sequence[Fact]) -> str:

@@ -365,6 +365,8 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "pad.value": _pad_value,
     "epsilon": _from(*tables.EPSILONS),
     "scale": _from(*tables.SCALES),
+    "attention.scale": _from(*(scale for scale in tables.SCALES if scale > 0)),  # kernels take its root
+    "masked_attention.scale": _from(*(scale for scale in tables.SCALES if scale > 0)),
     "wide": _from(0, 1),
     "to": _cast_to,
     "index": _from(0, 1, 2),

@@ -180,7 +180,12 @@ class Original:
                 self.tally.left_out["the term is too large at a size"] += 1
                 continue
             for kind in (kinds, kinds[::2], kinds[:1])[min(number, 2)]:
-                for k, feeds in enumerate(self._inputs.feeds(sizes, kind)):
+                try:
+                    made = list(self._inputs.feeds(sizes, kind))
+                except ValueError:  # even of nothing, where axes are so long
+                    self.tally.left_out["the term is too large at a size"] += 1
+                    break
+                for k, feeds in enumerate(made):
                     yield kind, sizes, feeds, kind == "normal" and k == 0 and number < USUAL
 
     def _sizes(self) -> Iterator[dict[str, int]]:

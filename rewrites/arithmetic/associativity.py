@@ -77,9 +77,10 @@ def associate(
     """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z"""
     chain = beside(op, beside(inner, x, y, i), z, k)
     for a, b in ((y, z), (z, y)):
-        written = (eq(other, binary(near, a, b)), commute_alike(op, near), all_vary(x, y, z, chain))
+        written = guard(eq(other, binary(near, a, b)), commute_alike(op, near))
+        vary = all_vary(x, y, z, chain)  # the product of two constants may be infinite
         right = binary(op, x, binary(op, a, b))
-        yield rewrite(chain, right, commute_alike(op, inner), guard(*written), inverse="associate")
+        yield rewrite(chain, right, commute_alike(op, inner), vary, written, inverse="associate")
 
 
 # --- products of matrices -------------------------------------------------------------------------------

@@ -46,9 +46,10 @@ def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
 def scales_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """(x * c1) * (y * c2) = (x * y) * (c1 * c2); `shifts_meet` says it of sums"""
     both = (x * a) * (y * b)
-    demand = guard(all_vary(x, y, both), ne(x * a, x), ne(y * b, y))
+    demand = guard(ne(x * a, x), ne(y * b, y))
+    sound = may_combine("Mul", a, b), all_vary(x, y, both)  # a constant times another may be infinite
     first = moves("Mul", x, a), moves("Mul", y, b)
-    yield rewrite(both, (x * y) * (a * b), may_combine("Mul", a, b), demand, first, because=FEWER)
+    yield rewrite(both, (x * y) * (a * b), *sound, demand, first, because=FEWER)
 
 
 @hosted()

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, ne, rule, union
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, ne, rule, union
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Name, Settings, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.conditions.values import is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import clip
 from egraph_opt.rewrites.elementwise.pieces import LINE, Lines, Pieces, functions_in_pieces, pieces
 
@@ -110,5 +111,5 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 def known_function(y: Tensor, x: Tensor, p: Pieces):
     """y = Relu(x), Abs(x), LeakyRelu(x), Clip(x) or x, where y is that on each piece"""
     found, whole = eq(p, pieces(y, x)), unary(op_with(p), settings_with(p), x)
-    yield rule(found, then=union(y, whole), because=LOST)
+    yield rule(found, kernel(is_kernel_float(x)), then=union(y, whole), because=LOST)
     yield rule(found, is_line(p), guard(ne(y, x)), then=union(y, x), because=LOST)

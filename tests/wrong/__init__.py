@@ -15,13 +15,13 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from egraph_opt.laws.exactness import Numerics
+from egraph_opt.laws.exactness import Approximate, Numerics
 from egraph_opt.laws.examples import FLOAT, SIZES, Operands
 from egraph_opt.laws.law import Auxiliary, Example, Examples, Law
 
@@ -58,7 +58,7 @@ WRONG: dict[str, WrongLaw] = {}
 
 
 def wrong(
-    numerics: Numerics,
+    numerics: Numerics | Approximate,
     witness: Witness,
     *,
     opset: int = NEWEST,
@@ -72,7 +72,11 @@ def wrong(
 
     def declare(function: Callable[..., Any]) -> Law:
         formula = (inspect.getdoc(function) or "").splitlines()[0]
-        law = Law("wrong", function.__name__, formula, "algebra", numerics, function, examples, uses=uses)
+        within = numerics if isinstance(numerics, Approximate) else None
+        word: Numerics = "approximate" if isinstance(numerics, Approximate) else numerics
+        law = Law(
+            "wrong", function.__name__, formula, "algebra", word, function, examples, uses=uses, within=within
+        )
         if law.name in WRONG:
             raise ValueError(f"{law.name} is declared twice")
         given = None if values is None else tuple(values)
@@ -92,13 +96,13 @@ def of_two(make: Callable[[Any, Any], Any], shape: Sequence[Any] = (2, 5), dtype
     return lambda g: make(g.input(shape, dtype), g.input(shape, dtype))
 
 
-def fires_on(*witnesses: Witness) -> Examples:
+def fires_on(*witnesses: Witness, opset: int = 17) -> Examples:
     """Examples as they are written by hand, of what the author thought of: the law is right there."""
 
     def examples(rng: np.random.Generator) -> Iterator[Example]:
         for make in witnesses:
             g = Operands(rng)
-            yield g.fires(make(g))
+            yield replace(g.fires(make(g)), opset=opset)
 
     return examples
 

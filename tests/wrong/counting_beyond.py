@@ -1,4 +1,4 @@
-"""Sums, counts, places and dims of more elements than a type can count: 2^15, 2^16, 2^24."""
+"""Sums, counts, places and dims of more elements than a type can count: 2^15, 2^16, 2^24, 2^31."""
 
 import numpy as np
 from onnx import TensorProto
@@ -36,6 +36,24 @@ def sum_of_bytes(x: Tensor, a: Axes, k: Flag):
     in_floats = reduce("ReduceSum", cast(x, FLOAT), a, k)
     whole = reduce("ReduceSum", cast(x, INT32), a, k)
     yield rewrite(whole, cast(in_floats, INT32), are_bytes(x), because="floats are added faster")
+
+
+@wrong(
+    "bitwise",
+    of_one(
+        lambda x: reduce("ReduceSum", cast(expand(x, (2**23 + 2**15 + 2**8,)), INT64), (0,), 1), (1,), BYTE
+    ),
+    values=(255,),
+    examples=fires_on(of_one(lambda x: reduce("ReduceSum", cast(x, INT64), (0,), 1), ("N", 3), BYTE)),
+)
+def sum_of_bytes_in_32_bits(x: Tensor, a: Axes, k: Flag):
+    """ReduceSum(Cast_int64(x)) = Cast_int64(ReduceSum(Cast_int32(x))), of bytes
+
+    Wrong of more than 2^31 / 255 of them.
+    """
+    total = reduce("ReduceSum", cast(x, INT64), a, k)
+    in_32_bits = cast(reduce("ReduceSum", cast(x, INT32), a, k), INT64)
+    yield rewrite(total, in_32_bits, are_bytes(x), because="short ones are added faster")
 
 
 @wrong(

@@ -6,7 +6,7 @@ Statements are matched as they are written, without an e-graph: a wrong law has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ import onnx
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from egraph_opt.check.batches import lowered_at
+from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
 from egraph_opt.graph.runtime import plain_options, plain_session
@@ -66,7 +68,8 @@ class Writer:
         made = f"y{len(self.nodes)}"
         count = len(self.terms.fact(term)) if declared.result == "bundle" else 0
         outputs = [f"{made}_{k}" for k in range(count)] or [made]
-        self.nodes.append(helper.make_node(form.op_type, inputs, outputs, **dict(form.attributes)))
+        attributes = dict(form.attributes)
+        self.nodes.append(helper.make_node(form.op_type, inputs, outputs, domain=form.domain, **attributes))
         return made
 
     def _input(self, item: Any, operands: list[Expression]) -> str:
@@ -133,8 +136,9 @@ def feed(dims: tuple[int, ...], dtype: int, table: tuple[float, ...], k: int) ->
         return np.array([float(v) for v in flat]).astype(kind).reshape(dims)
 
 
-def differ(one: Any, other: Any, numerics: str) -> str:
-    """How two results differ by more than a class allows; "" if they do not."""
+def differ(one: Any, other: Any, law: Law) -> str:
+    """How two results differ by more than the class of a law allows; "" if they do not."""
+    numerics = law.numerics
     if one.dtype != other.dtype:
         return f"{one.dtype} is not {other.dtype}"
     if one.shape != other.shape:
@@ -151,7 +155,9 @@ def differ(one: Any, other: Any, numerics: str) -> str:
         scale = np.maximum(abs(x), abs(y))
         if numerics == "reassociates":  # sums may have lost the digits of what they are made of
             scale = np.maximum(scale, np.max(scale, initial=0) * 1e-2)
-        unequal |= abs(x - y) > scale * (2e-6 if numerics == "finite" else 1e-4)
+        if law.bound is not None:
+            scale = np.full_like(scale, np.max(abs(x), initial=0))
+        unequal |= abs(x - y) > scale * (law.bound or (2e-6 if numerics == "finite" else 1e-4))
     if not unequal.any():
         return ""
     at = tuple(int(k) for k in np.argwhere(unequal)[0])
@@ -201,7 +207,7 @@ def _compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression
             other = run(after, feeds)
         except Exception as error:
             return f"refused: {error}"
-        told = differ(one, other, law.numerics)
+        told = differ(one, other, law)
         if told:
             return told
     return ""
@@ -235,12 +241,23 @@ def model_of(roots: Sequence[Expression], terms: Terms) -> onnx.ModelProto:
         if v.const_value is None
     ]
     graph = helper.make_graph(writer.nodes, "witness", inputs, outputs, writer.initializers)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", terms.opset)], ir_version=8)
+    others = sorted({node.domain for node in writer.nodes} - {""})
+    imports = [helper.make_opsetid("", terms.opset), *(helper.make_opsetid(each, 1) for each in others)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
 def saturation_of(law: Law, witness: Any, opset: int, rounds: int = 1) -> SaturationReport:
     """What a law does in the e-graph of its witness."""
+    lowered = _lowered(witness, opset)
+    return saturate_terms(lowered, (law,), {}, nodes=5_000, rounds=rounds, seconds=60)[1]
+
+
+def _lowered(witness: Any, opset: int) -> Lowered:
+    """A witness as it is read from a model; operators of targets are not read, and lowered as in examples."""
     roots, terms = concrete(witness, opset)
-    region = saturate(model_of(roots, terms), rewrites=[]).region
+    model = model_of(roots, terms)
+    if any(node.domain for node in model.graph.node):
+        return lowered_at(replace(terms.g.fires(tuple(roots)), opset=opset))
+    region = saturate(model, rewrites=[]).region
     assert region is not None
-    return saturate_terms(region.lowered, (law,), {}, nodes=5_000, rounds=rounds, seconds=60)[1]
+    return region.lowered

@@ -34,12 +34,14 @@ PROVED = (
 
 OUTSIDE = {
     "exchanged_twice": "it takes more axes than a proof looks at",
+    "its_own_inverse": "it takes more axes than a proof looks at",
     "negated_comparison": "an old opset lacks the operator",
     "pads_of_equal_values": "0.0 and -0.0 are one number",
     "scale_overflows_in_weight": "a constant overflows",
     "scales_in_a_row": "a constant overflows",
     "softplus_of_any_type": "a runtime lacks a kernel",
     "softplus_spelled_out": "a step overflows",
+    "three_together": "a proof splits into the parts that a statement names, and into no more",
     "turned_thrice": "it takes more axes than a proof looks at",
     "update_of_large_factors": "a product of weights overflows",
 }

@@ -128,7 +128,7 @@ def read_model(source: ModelSource, input_shapes: Mapping[str, Sizes] | None = N
 
 def read_once(source: ModelSource) -> ModelSource:
     """What can be read any number of times: of a stream the model that came out of it."""
-    if isinstance(source, (ir.Model, ModelProto)) or not is_stream(Path(source)):
+    if not isinstance(source, (str, os.PathLike)) or not is_stream(Path(source)):
         return source
     return parse_model(read_bytes(Path(source)), str(source))
 

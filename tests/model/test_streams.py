@@ -129,7 +129,9 @@ def test_a_pipe_is_read_once_whatever_is_tried_again(tmp_path: Path, monkeypatch
     writer = Thread(target=lambda: pipe.write_bytes(model.SerializeToString()))
     writer.start()
     seen: list[object] = []
-    monkeypatch.setattr("egraph_opt.pipeline.stages.read_model", lambda source, shapes: seen.append(source))
+    monkeypatch.setattr(
+        "egraph_opt.pipeline.saturating.read_model", lambda source, shapes: seen.append(source)
+    )
     with pytest.raises(AttributeError):
         optimize(pipe)
     writer.join(10)

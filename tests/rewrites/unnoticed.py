@@ -15,12 +15,14 @@ UNNOTICED: dict[str, int] = {
     "activations.gate_apart": 2,
     "approximate.double_in_float": 2,
     "approximate.steep_in_float": 1,
+    "associativity.associate": 2,  # of two constants of which the product is infinite
     "attention.masks_meet": 1,  # of constants that take each other away it goes wrong
     "batchnorm.shift_after_batchnorm": 1,  # of constants that take each other away it goes wrong
     "bounds.bound_of_choice": 1,  # where ONNX has no Max of a type
     "composites.primitives.normalisation_parts": 1,  # onnxruntime normalises a scalar, which is no model
     "constants.negation_scales": 1,  # of integers of 32 and 64 bits it holds as well
     "constants.scale_of_products": 4,  # of constants that are too large it goes wrong
+    "constants.scales_meet": 1,  # of constants of which products are infinite
     "constants.shifts_meet": 3,  # of constants that take each other away it goes wrong
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong
     "elementwise.one_slope_for_all": 1,

@@ -140,6 +140,7 @@ def test_where_no_process_is_to_be_had_tasks_are_done_here(
 PROGRAM = """
 import os, signal, sys
 from egraph_opt.graph.isolation import apart, isolated, often_apart
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
 def busy():
     print(os.getppid(), os.getpid(), flush=True)
     while True:
@@ -160,7 +161,7 @@ def test_a_task_that_does_not_end_ends_with_the_program(
         assert program.stdout is not None
         processes = {int(number) for number in program.stdout.readline().split()} - {program.pid}
         program.send_signal(ending)
-        program.wait()
+        program.wait(60)
         assert processes
         for process in processes:
             _until(partial(_has_ended, process))

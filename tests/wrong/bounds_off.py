@@ -99,7 +99,7 @@ def leaky_of_positive(x: Tensor, s: Settings):
     yield rewrite(unary("LeakyRelu", s, x), x, reaches_zero(x), because="any x above 0 is one")
 
 
-BITS = {UINT8: 8, UINT16: 16, SIGNED: 7, INT16: 15, INT32: 31}
+BITS: dict[int, int] = {UINT8: 8, UINT16: 16, SIGNED: 7, INT16: 15, INT32: 31}
 
 
 @hosted()

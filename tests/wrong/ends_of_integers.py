@@ -127,7 +127,9 @@ def divides(x: Fact, a: Fact, b: Fact) -> bool:
     known = range_of(x)
     if known is None or known[0] < -1000 or known[1] > 1000 or a.shape != () or b.shape != ():
         return False
-    return a.splat is not None and bool(b.splat) and a.splat % b.splat == 0 and a.dtype in (INT32, INT64)
+    if a.splat is None or not b.splat:
+        return False
+    return a.splat % b.splat == 0 and a.dtype in (INT32, INT64)
 
 
 def quotient_of(a: int, b: int):

@@ -8,6 +8,7 @@ not be checked is counted; the end of the run shows the counts.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 import pytest
@@ -46,7 +47,8 @@ def test_a_law_passes_the_gate(entry: Law, record_property: Record) -> None:
         report = check_law(entry, terms=terms, conditions=False, neighbours=False, partial=True)
     except LawRefusedError as error:
         grows = entry.key in GROWS_ALONE and "grows without end" in str(error)
-        if grows or entry.key in STILL_REFUSED:
+        known = STILL_REFUSED.get(entry.key)
+        if grows or (known is not None and re.search(known, str(error))):
             return
         raise
     assert len(report.untried) <= UNTRIED.get(entry.key, 0), report.untried

@@ -1,6 +1,7 @@
 """The branch coverage of the engine by package, where `--cov` measures it; too little of it is a failure.
 
-What there is when tests begin is left to no garbage collection, which saves each worker a twentieth.
+Tests that register laws leave none behind (`restored_laws`).  What there is when tests begin is left to no
+garbage collection, which saves each worker a twentieth.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import coverage
@@ -65,6 +67,19 @@ def below_floor(packages: dict[str, Counts]) -> bool:
     """Whether too few of the branches are taken."""
     counts = total(packages)
     return percent(counts["taken"], counts["branches"]) < FLOOR
+
+
+@pytest.fixture
+def restored_laws() -> Iterator[None]:
+    """Laws that a test registers are gone after it."""
+    from egraph_opt.laws.law import registered  # not where only coverage is looked at
+    from egraph_opt.laws.selection import all_laws
+
+    all_laws()
+    before = dict(registered)
+    yield
+    registered.clear()
+    registered.update(before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -81,18 +81,7 @@ def _permutation(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
     rank = len(shape)
     if not rank:
         raise LookupError("a Transpose of a number, which cannot be written")
-    kind = pick(
-        rng,
-        "any",
-        "any",
-        "last two",
-        "last three",
-        "pairs",
-        "inner three",
-        "first to last",
-        "reversed",
-        "none",
-    )
+    kind = pick(rng, *tables.PERMUTATIONS)
     axes = list(range(rank))
     if kind == "last two" and rank > 1:
         axes[-2:] = axes[:-3:-1]
@@ -365,8 +354,7 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "pad.value": _pad_value,
     "epsilon": _from(*tables.EPSILONS),
     "scale": _from(*tables.SCALES),
-    "attention.scale": _from(*(scale for scale in tables.SCALES if scale > 0)),  # kernels take its root
-    "masked_attention.scale": _from(*(scale for scale in tables.SCALES if scale > 0)),
+    **dict.fromkeys(("attention.scale", "masked_attention.scale"), _from(*tables.ATTENTION_SCALES)),
     "wide": _from(0, 1),
     "to": _cast_to,
     "index": _from(0, 1, 2),

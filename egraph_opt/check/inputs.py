@@ -121,11 +121,9 @@ class Inputs:
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
-        sets = (
-            (4 if self._tells_places else 2)
-            if kind == "ends"
-            else min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
-        )
+        sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
+        if kind == "ends":
+            sets = 4 if self._tells_places else 2
         for number in range(sets):
             yield {
                 name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))

@@ -18,6 +18,9 @@ LENGTHS, HIDDEN, CELL = 5, 6, 7
 ABSENT_SHARE = 0.6
 """How often each of them is not."""
 
+FUNCTIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+"""Activations of a layer for each direction."""
+
 
 def layer_operand(rng: Random, before: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     """The shape of x, the lengths or a state."""
@@ -66,15 +69,11 @@ def layer_of(rng: Random, shape: Shape, before: Any, operands: Sequence[Fact]) -
     direction = "bidirectional" if recurrence[0] == 2 else pick(rng, "forward", "forward", "reverse")
     settings: dict[str, Any] = {"direction": direction, "hidden_size": recurrence[2]}
     if chance(rng, 0.3):
-        count = int(recurrence[0] or 1) * ACTIVATIONS[kind]
-        settings["activations"] = tuple(picks(rng, ("Tanh", "Relu", "Sigmoid"), count))
+        count = int(recurrence[0] or 1) * FUNCTIONS[kind]
+        settings["activations"] = tuple(picks(rng, tables.ACTIVATIONS, count))
     if kind == "GRU" and chance(rng, 0.5):
         settings["linear_before_reset"] = 1
     return RecurrentLayer(kind, tuple(sorted(settings.items())))
-
-
-ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
-"""Activations of a layer for each direction."""
 
 
 def _kind(operands: Sequence[Fact]) -> str:

@@ -66,6 +66,9 @@ OF_FEW_NUMBERS = frozenset("Acos Acosh Asin Atanh Cosh Exp Log Reciprocal Sinh S
 BITS = (7, 8, 15, 16, 31)
 """Where a law names these, it may mean powers of two."""
 
+PICKY = frozenset({"resize", "reverse_sequence"})
+"""Operators of which scales make images of any size, and lengths below 1 end the process."""
+
 LARGEST_SCALE = 32
 """What a constant of a term with a Resize may hold, which may be its scale."""
 
@@ -143,16 +146,14 @@ def _made_of(leaf: Expression, example: Example) -> list[Expression]:
 
 
 def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    named = operators_in(_terms(example))
-    resizes = "resize" in named  # by what would be an image of any size
-    has_lengths = "reverse_sequence" in named
+    picky = operators_in(_terms(example)) & PICKY
     for place, value in enumerate(example.operands.values):
         if value.const_value is None:
             continue
         array = value.const_value.numpy()
-        counts = has_lengths and array.dtype.kind in "iu" and bool((array > 0).all())
+        counts = "reverse_sequence" in picky and array.dtype.kind in "iu" and bool((array > 0).all())
         for other in other_arrays(array, numbers):
-            if resizes and other.size and not 0 < other.min() <= other.max() <= LARGEST_SCALE:
+            if "resize" in picky and other.size and not 0 < other.min() <= other.max() <= LARGEST_SCALE:
                 continue
             if counts and (other <= 0).any():
                 continue  # lengths below 1 end onnxruntime
@@ -164,24 +165,23 @@ def _with_constant(example: Example, place: int, array: Any) -> Example:
 
 
 def _of_names(example: Example) -> Iterator[Made]:
-    """Another operator of the same kind and settings in the place of one: a comparison, a reduction."""
+    """Another operator of the same kind and settings instead of one: a comparison, a reduction."""
     for node in dict.fromkeys(part for term in _terms(example) for part in parts(term)):
         if not isinstance(node.head, Function) or node.head.name not in operators():
             continue
         for position, kind in enumerate(operator_named(node.head.name).kinds):
             if kind == "string":
                 old = node.arguments[position]
-                names = dict.fromkeys(settings_of(node.head.name))
-                names = [name for name in names if name != old.head.value and name not in OF_FEW_NUMBERS]
+                every = dict.fromkeys(settings_of(node.head.name))
+                names = [name for name in every if name != old.head.value and name not in OF_FEW_NUMBERS]
                 others = (_with_argument(node, position, constant(name, old.sort)) for name in names)
                 terms = (replaced(example.term, {node: other}) for other in others)
                 yield from (partial(replace, example, term=term) for term in terms)
 
 
 def _of_all_numbers(example: Example) -> Iterator[Made]:
-    """All numbers changed, where none is a scale or a length of which onnxruntime takes a few only."""
-    picky = operators_in(_terms(example)) & {"resize", "reverse_sequence"}
-    return iter(()) if picky else with_all_numbers_changed(example)
+    """All numbers changed, where none is a scale or a length."""
+    return iter(()) if operators_in(_terms(example)) & PICKY else with_all_numbers_changed(example)
 
 
 def _of_shared_numbers(example: Example) -> Iterator[Made]:

@@ -31,6 +31,11 @@ CASTS = tuple(
     for name in "FLOAT DOUBLE FLOAT16 INT64 INT32 BOOL UINT8 INT8 UINT64 UINT32 INT16 UINT16".split()
 )
 
+PERMUTATIONS = (
+    *("any", "any", "last two", "last three", "pairs", "inner three", "first to last", "reversed", "none"),
+)
+"""How a Transpose moves axes; "inner three" turns three between two that stay."""
+
 FEW_VALUES = {
     "keepdims": (0, 1),
     "last": (0, 1),
@@ -129,6 +134,9 @@ def _attributes(*values: float) -> tuple[float, ...]:
 
 EPSILONS = _attributes(1e-5, 1e-3, 0.0, 0.1)
 SCALES = (0.25, 0.5, 1.0, 2.0, -1.0)
+ATTENTION_SCALES = tuple(scale for scale in SCALES if scale > 0)
+"""Kernels of attention take the root of theirs."""
+
 FACTORS = (1.0, 1.0, 1.0, 0.5, 2.0, -1.0, 0.0)
 """alpha and beta of a Gemm."""
 
@@ -149,7 +157,10 @@ ENDS_OF_REGIONS = (1.0, 2.0, 0.5)
 """Of the part of an image that is resized, of 1."""
 
 ACTIVATION = "Softsign"
-"""Of a recurrent layer, in the place of its last one."""
+"""Of a recurrent layer, instead of its last one."""
+
+ACTIVATIONS = ("Tanh", "Relu", "Sigmoid")
+"""Of a recurrent layer whose weights suit any."""
 
 BLOCKS = (2, 2, 2, 3, 1)
 BLOCK_MODES = ("DCR", "CRD")

@@ -42,7 +42,7 @@ Dims = tuple[int | str | None, ...]
 BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
 """Lengths that some types of numbers cannot tell."""
 
-ALIKE = 3
+EQUAL_SIZE = 3
 """What all sizes above 1 are at once."""
 
 MOST_SMALL = 4
@@ -244,7 +244,7 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     for size in sizes:
         yield f"longer constants: {size} became {size + 2}", _resized(example, {size}, size + 2)
     if len(sizes) > 1:  # of equal sizes axes are told apart by what is in them alone
-        yield f"all sizes {ALIKE}", _resized(example, sizes, ALIKE)
+        yield f"all sizes {EQUAL_SIZE}", _resized(example, sizes, EQUAL_SIZE)
     inputs = [_dims(v) for v in operands.values if v.const_value is None]
     # onnxruntime may take an empty operand beside a constant of another size, which means nothing.
     fixed = {d for v in operands.values if v.const_value is not None for d in _dims(v)}

@@ -258,7 +258,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _check_kind(path: Path) -> None:
-    """Raises OSError where SQLite would wait for a pipe, or write to a device, in the place of its files."""
+    """Raises OSError where SQLite would wait for a pipe, or write to a device, instead of its files."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         file = path.with_name(path.name + suffix)
         if file.exists() and not file.is_file():

@@ -28,10 +28,10 @@ from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.explaining import result_page
+from egraph_opt.pipeline.failures import reason_of
 from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits, total
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
-from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region
@@ -327,7 +327,7 @@ def _iterations(
         end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
         return _choose(named, following, replace(request, warm=None, points=points, deadline=end), clock)
 
-    def mishap(error: Exception) -> None:
+    def failure(error: Exception) -> None:
         # A class of the user's may have raised.
         if not type(request.model).__module__.startswith("egraph_opt."):
             raise error
@@ -337,7 +337,7 @@ def _iterations(
         *(first, request.model, lambda model: again(model, clock), choose),
         given=original.loaded.model,
         deadline=request.deadline,
-        mishap=mishap,
+        failure=failure,
     )
 
 

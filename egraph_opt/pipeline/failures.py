@@ -27,13 +27,13 @@ def reason_of(error: Exception, source: str, *, strict: bool) -> str:
         source: how messages name the model.
 
     Raises:
-        EgraphOptError: the error itself, where it is no mishap: a limit, a name, a cost model.
+        EgraphOptError: the error itself, where it is no failure: a limit, a name, a cost model.
         EngineError, ExtractionError, InternalError, UnsoundLawError: with `strict`, any other.
     """
     if isinstance(error, UnsoundLawError) and not strict:
         return f"nothing can be said of it: {error}"
-    mishap = isinstance(error, (EngineError, ExtractionError)) and not isinstance(error, PriceError)
-    if mishap and not strict:
+    failure = isinstance(error, (EngineError, ExtractionError)) and not isinstance(error, PriceError)
+    if failure and not strict:
         return str(error)
     if isinstance(error, EgraphOptError):
         raise error

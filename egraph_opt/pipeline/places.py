@@ -30,16 +30,16 @@ class Attempt:
     trouble: str = ""
 
 
-def trouble_of_attempt(saturated: Saturated, result: Result, mishap: str = "") -> str:
+def trouble_of_attempt(saturated: Saturated, result: Result, failure: str = "") -> str:
     """Why a result is not what it could be: it is wrong, or something went wrong inside.
 
     Args:
-        mishap: what went wrong after saturation.
+        failure: what went wrong after saturation.
     """
     if result.report.verification.status == "failed":
         return str(result.report.verification.detail)
-    if mishap or saturated.mishap:
-        return mishap or saturated.reason
+    if failure or saturated.failure:
+        return failure or saturated.reason
     regions = saturated.region.walk() if saturated.region is not None else []
     dropped = (text for region in regions for text in region.saturation.dropped)
     return next((text for text in dropped if _is_of_ours(text)), "")

@@ -100,7 +100,7 @@ def restarted(
     *,
     given: ir.Model,
     deadline: float,
-    mishap: Callable[[Exception], None],
+    failure: Callable[[Exception], None],
 ) -> list[AnyIteration]:
     """All iterations that made the graph cheaper, the first one included; what goes wrong in one ends them.
 
@@ -108,7 +108,7 @@ def restarted(
         given: the model that the first one is of.
         choose: of a model that was saturated; names of values are new beside those of the model.
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
-        mishap: called with what went wrong in an iteration, and may raise it.
+        failure: called with what went wrong in an iteration, and may raise it.
     """
     found = [first]
     started = time.monotonic()
@@ -122,7 +122,7 @@ def restarted(
         try:
             following = _next(found[-1], again, choose)
         except Exception as error:  # of any kind: what was found before is good
-            mishap(error)
+            failure(error)
             break
         if following is None:
             break

@@ -57,7 +57,7 @@ class Saturated:
         again: saturates a graph that was chosen, as `optimize` does.
         strict: what goes wrong while that is done is raised.
         required: what became of the laws that were required, which were applied before.
-        mishap: the reason is something that went wrong inside.
+        failure: the reason is something that went wrong inside.
     """
 
     loaded: LoadedModel
@@ -74,7 +74,7 @@ class Saturated:
     again: Again | None = field(default=None, repr=False, compare=False)
     strict: bool = field(default=False, repr=False, compare=False)
     required: tuple[RewriteReport, ...] = ()
-    mishap: bool = field(default=False, repr=False, compare=False)
+    failure: bool = field(default=False, repr=False, compare=False)
     _sizes: dict[Any, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:

@@ -25,8 +25,8 @@ from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
 from egraph_opt.pipeline.arguments import check_arguments, limits_of, names_of
 from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.collection import collected_rarely
+from egraph_opt.pipeline.failures import reason_of
 from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Clock, Limits, Progress, reading
-from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.opset import read_at_opset
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.required import Replaced, replaced
@@ -75,7 +75,7 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     ranges = assumptions_for(loaded, asked.assume)
     warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
-    reason, mishap = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
+    reason, failure = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
 
     def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
         run = _Saturation(replace(rules, laws=laws), limits, started, clock, asked.strict, before=spent)
@@ -99,7 +99,7 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
             reason = str(error)
         except Exception as error:
             reason = reason_of(error, loaded.source, strict=asked.strict)
-            mishap = not isinstance(error, MemoryError)
+            failure = not isinstance(error, MemoryError)
     clock("")
     spent.update(clock.seconds)
 
@@ -123,7 +123,7 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
         again=again,
         strict=asked.strict,
         required=changed.uses,
-        mishap=mishap,
+        failure=failure,
     )
 
 

@@ -22,8 +22,8 @@ from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model, read_once
 from egraph_opt.pipeline.arguments import check_arguments, names_of
 from egraph_opt.pipeline.extraction import unchanged
+from egraph_opt.pipeline.failures import reason_of
 from egraph_opt.pipeline.limits import Limits, Progress
-from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.offending_law import Blamed, without_offending_law
 from egraph_opt.pipeline.places import (
     Attempt,
@@ -168,7 +168,7 @@ def optimize(
         left_out: frozenset[str] = frozenset(), untouched: frozenset[str] = frozenset()
     ) -> tuple[Saturated, Attempt]:
         names = without_laws(rewrites, left_out)
-        saturated, mishap = saturated_as(model, replace(asked, rewrites=names, untouched=untouched)), ""
+        saturated, failure = saturated_as(model, replace(asked, rewrites=names, untouched=untouched)), ""
         try:
             result = saturated.extract(
                 chosen,
@@ -186,9 +186,9 @@ def optimize(
             if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised
                 raise
             reason = reason_of(error, saturated.loaded.source, strict=strict)
-            mishap = "" if isinstance(error, MemoryError) else reason
+            failure = "" if isinstance(error, MemoryError) else reason
             result = unchanged(replace(saturated.original, reason=reason), chosen)
-        return saturated, Attempt(result, trouble_of_attempt(saturated, result, mishap))
+        return saturated, Attempt(result, trouble_of_attempt(saturated, result, failure))
 
     with isolated(isolate):
         saturated, attempt = run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,12 @@ from onnx import parser
 from egraph_opt import optimize
 from egraph_opt.errors import InternalError, VerificationError
 from egraph_opt.laws import law, rewrite
-from egraph_opt.laws.law import registered
-from egraph_opt.laws.selection import all_laws
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import declaration, unary
 from egraph_opt.pipeline.places import needed, places_of
 from egraph_opt.pipeline.saturating import Asked, read_as, saturated_as
 
-
-@pytest.fixture(autouse=True)
-def _laws_of_this_test() -> Iterator[None]:
-    all_laws()
-    before = dict(registered)
-    yield
-    registered.clear()
-    registered.update(before)
+pytestmark = pytest.mark.usefixtures("restored_laws")
 
 
 def model(

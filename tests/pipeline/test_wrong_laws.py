@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,20 +14,11 @@ from typer.testing import CliRunner
 
 from egraph_opt import optimize
 from egraph_opt.cli import app
-from egraph_opt.laws.law import registered
 from egraph_opt.laws.loading import load_laws
-from egraph_opt.laws.selection import all_laws
 
 from .wrong_laws import WRONG, Wrong
 
-
-@pytest.fixture(autouse=True)
-def _laws_of_this_test() -> Iterator[None]:
-    all_laws()
-    before = dict(registered)
-    yield
-    registered.clear()
-    registered.update(before)
+pytestmark = pytest.mark.usefixtures("restored_laws")
 
 
 def _outputs(model: onnx.ModelProto, wrong: Wrong) -> list[np.ndarray]:

@@ -110,21 +110,21 @@ class Inputs:
         self.range = cast_range(model)
         self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
-    def feeds(self, sizes: Mapping[str, int], kind: Kind) -> Iterator[Feeds]:
-        """Sets of inputs of one kind, as many as hold the whole table in every input."""
+    def feeds(self, sizes: Mapping[str, int], kind: Kind, *, turn: int | None = None) -> Iterator[Feeds]:
+        """Sets of inputs of one kind: as many as hold the whole table in every input, or one in turn."""
         shapes = {name: self._shape(tensor, k, sizes) for k, (name, tensor, _) in enumerate(self.values)}
         if kind == "alike":
             yield from self._alike(shapes)
             return
-        whole = any(role == "value" and _is_whole(tensor) for _, tensor, role in self.values)
-        if kind == "ends" and not (whole or self._tells_places):
+        integers = any(role == "value" and _is_whole(tensor) for _, tensor, role in self.values)
+        if kind == "ends" and not (integers or self._tells_places):
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
         sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
         if kind == "ends":
             sets = 4 if self._tells_places else 2
-        for number in range(sets):
+        for number in range(sets) if turn is None else [turn % sets]:
             yield {
                 name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))
                 for k, (name, tensor, role) in enumerate(self.values)

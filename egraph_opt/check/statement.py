@@ -21,6 +21,9 @@ FIRST = 4
 REFERENCE = 4
 """The reference evaluator checks one of so many terms."""
 
+WHOLE = 48
+"""Terms that are run on whole tables of inputs; further ones on a part of each, in turn."""
+
 BASES = 12
 """Terms that meet all conditions beside which those are looked for on which one fails."""
 
@@ -117,7 +120,8 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
         made = choices.attempts - before
         if (made > budget.fruitless and not count) or (made > first and count >= enough):
             break
-        candidate = trying.candidate(example, reference=count % REFERENCE == 0)
+        turn = None if count < WHOLE else count
+        candidate = trying.candidate(example, reference=count % REFERENCE == 0, turn=turn)
         if candidate is None:
             continue
         choices.keep()

@@ -116,6 +116,7 @@ class Original:
         numbers: those that the law names.
         reference: whether the reference evaluator checks some runs.
         kernels: whether what is rewritten is to have kernels where the term has.
+        turn: of each table only the part that is its turn; None is all of them.
     """
 
     def __init__(
@@ -127,14 +128,16 @@ class Original:
         numbers: Iterable[float] = (),
         reference: bool = True,
         kernels: bool = False,
+        turn: int | None = None,
     ) -> None:
         self.model, self.claimed, self.kinds, self._kernels = model, claimed, kinds, kernels
+        self._turn = turn
         self._constants = [numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
         self.bound = claimed if isinstance(claimed, Approximate) else None
         self.numerics: Numerics = "approximate" if isinstance(claimed, Approximate) else claimed
         self._inputs = Inputs(model, numbers)
         self._asks_reference, self._reference = reference and self.bound is None, Reference(model)
-        self.tally, self._failed = Tally(), False
+        self.tally, self._failed, self._ran = Tally(), False, list[Mapping[str, int]]()
 
     @cached_property
     def runner(self) -> TermRunner | None:
@@ -171,22 +174,33 @@ class Original:
         return bool(self.trials)
 
     def _sets(self) -> Iterator[tuple[Kind, dict[str, int], Feeds, bool]]:
-        """Kinds, sizes and inputs: all kinds at the first sizes, the first and the last one at the second."""
-        kinds = self.kinds
-        for number, sizes in enumerate(self._sizes()):
+        """Kinds, sizes and inputs: all kinds at the first sizes, and at the second, then the first one.
+
+        The tables are whole where there is room for much of them at once: at the second sizes, or at the
+        first ones where the term runs at no others.
+        """
+        found, roomy = list(self._sizes()), 1
+        for number, sizes in enumerate(found):
             if 0 in sizes.values() and (self.kinds == ORDINARY or self._failed):
                 continue  # what does not run at every size may run at 0 by accident
-            if most_elements(self.model, sizes) > LARGEST_VALUE:
-                self.tally.left_out["the term is too large at a size"] += 1
-                continue
-            for kind in (kinds, kinds[::2], kinds[:1])[min(number, 2)]:
-                try:
-                    made = list(self._inputs.feeds(sizes, kind))
-                except ValueError:  # even of nothing, where axes are so long
-                    self.tally.left_out["the term is too large at a size"] += 1
-                    break
-                for k, feeds in enumerate(made):
+            whole = self._turn is None and number == min(roomy, len(found) - 1)
+            turn = None if whole else number + (self._turn or 0)
+            for kind in self.kinds[:1] if number > roomy else self.kinds:
+                for k, feeds in enumerate(self._made(sizes, kind, turn)):
                     yield kind, sizes, feeds, kind == "normal" and k == 0 and number < USUAL
+        if len(found) > roomy and self._turn is None and found[roomy] not in self._ran:
+            for kind in self.kinds:
+                for feeds in self._made(found[0], kind, None)[1:]:
+                    yield kind, found[0], feeds, False
+
+    def _made(self, sizes: Mapping[str, int], kind: Kind, turn: int | None) -> list[Feeds]:
+        try:
+            if most_elements(self.model, sizes) <= LARGEST_VALUE:
+                return list(self._inputs.feeds(sizes, kind, turn=turn))
+        except ValueError:  # even of nothing, where axes are so long
+            pass
+        self.tally.left_out["the term is too large at a size"] += 1
+        return []
 
     def _sizes(self) -> Iterator[dict[str, int]]:
         return sizes_of(symbols(self.model), numbers_of_dims(self.model), ends_of_slices(self.model))
@@ -202,6 +216,8 @@ class Original:
             self.tally.left_out[f"the term does not run on {kind} inputs"] += 1
             self._failed |= kind == self.kinds[0]
             return None
+        if kind == self.kinds[0]:
+            self._ran.append(sizes)
         answers = None
         if checked and self._asks_reference and not self.runner.by_reference:
             answers = self._referred(feeds, expected)

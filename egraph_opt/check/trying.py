@@ -111,13 +111,19 @@ class Trying:
         """Whether the law takes something of its inputs for granted: that integers are small, say."""
         return self.law.ruleset == ASSUME
 
-    def candidate(self, example: Example, *, reference: bool = True) -> TriedTerm | None:
-        """A term as it is written; None where nobody runs it, or ONNX is wrong about its shapes."""
+    def candidate(
+        self, example: Example, *, reference: bool = True, turn: int | None = None
+    ) -> TriedTerm | None:
+        """A term as it is written; None where nobody runs it, or ONNX is wrong about its shapes.
+
+        Args:
+            turn: run it on a part of each table of inputs, this one in turn, and not on all.
+        """
         try:
             lowered = lowered_at(example)
             if any(map(_is_huge, lowered.facts)):
                 return None
-            candidate = self._tried(example, lowered, reference=reference)
+            candidate = self._tried(example, lowered, reference=reference, turn=turn)
         except Exception:  # operands that do not suit an operator make inference fail in many ways
             return None
         original = candidate.original
@@ -146,16 +152,22 @@ class Trying:
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
         """The same of an example of the author, whoever runs it; what goes wrong is raised."""
-        return self._tried(example, lowered_at(example), reference=reference)
+        return self._tried(example, lowered_at(example), reference=reference, turn=None)
 
-    def _tried(self, example: Example, lowered: Lowered, *, reference: bool) -> TriedTerm:
+    def _tried(self, example: Example, lowered: Lowered, *, reference: bool, turn: int | None) -> TriedTerm:
         show_all(lowered)
         model = rebuilt_original(lowered, lowered.opset)
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
         numbers = frozenset() if ordinary else self.numbers | _constants(lowered)
         kinds = ORDINARY if self.is_assumed else BY_CLASS[self.law.numerics]
         original = Original(
-            model, self.law.claim, kinds, numbers=numbers, reference=reference, kernels=self.needs_kernels
+            model,
+            self.law.claim,
+            kinds,
+            numbers=numbers,
+            reference=reference,
+            kernels=self.needs_kernels,
+            turn=turn,
         )
         return TriedTerm(example, lowered, original)
 

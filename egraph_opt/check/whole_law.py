@@ -6,6 +6,7 @@ import linecache
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from egraph_opt.check.growth import growth
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import host_tally, operators_in
 from egraph_opt.check.sides import Side, sides_of
-from egraph_opt.check.statement import BATCH, Outcome, TrialBudget, tried
+from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
 from egraph_opt.check.trials import Tally
 from egraph_opt.check.trying import TriedTerm, Trying, Verdict, place_of
 from egraph_opt.egraph.watchdog import watched
@@ -164,8 +165,12 @@ class _Gate:
         together: dict[object, list[Example]] = {}
         for variant in found:
             together.setdefault((variant.opset, variant.limits), []).append(variant)
+        number = count()
         for alike in together.values():
-            made = (self.trying.candidate(each, reference=False) for each in self.trying.fired(alike))
+            made = (
+                self.trying.candidate(each, reference=False, turn=None if k < WHOLE else k)
+                for k, each in zip(number, self.trying.fired(alike), strict=False)
+            )
             candidates = [candidate for candidate in made if candidate is not None]
             for k in range(0, len(candidates), BATCH):
                 verdicts = self.trying.verdicts(candidates[k : k + BATCH])

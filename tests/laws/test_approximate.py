@@ -29,7 +29,7 @@ def law_with(within: Approximate) -> Law:
 
 
 def test_a_law_is_held_to_its_bound() -> None:
-    assert check_law(law_with(approximate(0.1, of="operands"))).checks
+    assert check_law(law_with(approximate(0.1, of="operands")), terms=48).checks
     with pytest.raises(AssertionError, match=r"more than 0\.01 of"):
         check_law(law_with(approximate(0.01, of="operands")))
 

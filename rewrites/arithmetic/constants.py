@@ -22,7 +22,7 @@ from egraph_opt.laws.algebra import number_like, reciprocal, varies
 from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.arithmetic.associativity import commutes
-from egraph_opt.rewrites.conditions.chains import affine, chosen
+from egraph_opt.rewrites.conditions.chains import affine, chosen, moves
 from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
 from egraph_opt.rewrites.conditions.values import all_vary, broadcasts_into, is_float
@@ -149,7 +149,7 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
 def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor):
     """(x op a) op b = x op (a op b) for Add and Mul, and x where a and b cancel each other"""
     chain, combined = binary(op, binary(op, x, a), b), binary(op, x, binary(op, a, b))
-    moves = guard(all_vary(x, chain), ne(x, binary(op, x, a)))  # x = x + (-0.0) would be any chain
-    moves = (*moves, *chosen(op, x, a), *chosen(op, binary(op, x, a), b))
-    yield rewrite(chain, combined, may_combine(op, a, b), moves, because="two constants are worse than one")
+    demand = guard(all_vary(x, chain), ne(x, binary(op, x, a)))  # x = x + (-0.0) would be any chain
+    demand = (*demand, *moves(op, x, a), *chosen(op, binary(op, x, a), b))
+    yield rewrite(chain, combined, may_combine(op, a, b), demand, because="two constants are worse than one")
     yield rewrite(chain, x, cancel(op, a, b, x), because="x is no chain")

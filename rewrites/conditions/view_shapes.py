@@ -163,8 +163,8 @@ def _only_choice(x: Fact, dims: Shape, y: Fact) -> Shape | None:
 
 @hosted()
 def views_agree(op: str, x: Fact, x_dims: Dims, y: Fact, y_dims: Dims) -> bool:
-    """Whether ``view(x) op view(y)`` is a view of ``x op y``; constants are moved by themselves."""
-    if x.shape is None or y.shape is None or x.const or y.const:
+    """Whether ``view(x) op view(y)`` is a view of ``x op y``; a constant is moved by itself, or with its like."""
+    if x.shape is None or y.shape is None or x.const != y.const:
         return False
     if same_dims(x.shape, x_dims) or same_dims(y.shape, y_dims):
         return False
@@ -172,6 +172,8 @@ def views_agree(op: str, x: Fact, x_dims: Dims, y: Fact, y_dims: Dims) -> bool:
         return False
     if same_dims(x.shape, y.shape) and same_dims(x_dims, y_dims):
         return True
+    if x.const:
+        return False
     return any(stripped(choice) == stripped(y.shape) for choice in choices_in_front(x.shape, x_dims, y_dims))
 
 

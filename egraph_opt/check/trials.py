@@ -18,15 +18,9 @@ import onnx
 from onnx import numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
-from egraph_opt.check.agreement import (
-    Claim,
-    Mismatch,
-    are_alike,
-    difference,
-    is_beyond_rounding,
-    is_no_rounding,
-)
+from egraph_opt.check.agreement import Claim, are_alike, difference, is_beyond_rounding, is_no_rounding
 from egraph_opt.check.by_place import rounds_by_place
+from egraph_opt.check.differing import described, on_one_line
 from egraph_opt.check.inputs import ORDINARY, Feeds, Inputs, Kind
 from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.roles import element_types
@@ -79,6 +73,10 @@ class Trial:
     feeds: Feeds
     expected: Outputs
     reference: Outputs | None = None
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
+        return f"on {self.kind} inputs" + (f" with {sizes}" if sizes else "")
 
     @property
     def is_empty(self) -> bool:
@@ -250,7 +248,7 @@ class Original:
         except NoKernel:
             return self._no_kernel(tally)
         except Exception as error:  # onnxruntime's errors share no base class
-            return Failure(f"what was rewritten is refused: {_line(error)}")
+            return Failure(f"what was rewritten is refused: {on_one_line(error)}")
         if self._kernels and runner.lacks_kernel and not self.runner.by_reference:
             return Failure(NO_KERNEL)
         if runner.by_reference and not self.runner.by_reference:
@@ -296,7 +294,7 @@ class Original:
             if runner.by_reference:  # which has faults of its own
                 tally.left_out["the reference does not run what was rewritten"] += 1
                 return None
-            failure: Failure | None = Failure(f"it does not run: {_line(error)}", trial.feeds)
+            failure: Failure | None = Failure(f"it does not run: {on_one_line(error)}", trial.feeds)
             if self._kernels and not trial.takes_nothing:
                 return failure
         else:
@@ -313,11 +311,11 @@ class Original:
         for a, b in zip(expected, found, strict=True):
             if a.shape != b.shape or a.dtype != b.dtype:
                 told = f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}"
-                return Failure(f"{told} {_where(trial)}", trial.feeds, a, b)
+                return Failure(f"{told} {trial}", trial.feeds, a, b)
             narrow = claim == "real" and a.dtype == np.float16  # where ordinary numbers overflow
             wrong = difference(a, b, "real where finite" if narrow else claim, computed, self.bound)
             if wrong is not None:
-                return Failure(_described(a, b, wrong, trial), trial.feeds, a, b)
+                return Failure(described(a, b, wrong, f"{trial}"), trial.feeds, a, b)
         return None
 
     def _arbitrated(
@@ -385,23 +383,5 @@ class Original:
                     # onnxruntime has just said that both sides are alike.
                     tally.left_out["the reference contradicts onnxruntime"] += 1
                     return None
-                return Failure(_described(a, b, wrong, trial) + ", in float64", trial.feeds, a, b)
+                return Failure(described(a, b, wrong, f"{trial}") + ", in float64", trial.feeds, a, b)
         return None
-
-
-def _where(trial: Trial) -> str:
-    sizes = ", ".join(f"{name} = {size}" for name, size in trial.sizes.items())
-    return f"on {trial.kind} inputs" + (f" with {sizes}" if sizes else "")
-
-
-def _described(a: Any, b: Any, wrong: Mismatch, trial: Trial) -> str:
-    at = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(wrong.bad)))
-    was, now = np.atleast_1d(a)[at], np.atleast_1d(b)[at]
-    place = f" at {list(at)}" if a.ndim else ""
-    hint = f"; {wrong.hint}" if wrong.hint else ""
-    count = int(wrong.bad.sum())
-    return f"{count} of {a.size} elements differ{place}: {was} became {now}, {_where(trial)}{hint}"
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

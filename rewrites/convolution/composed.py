@@ -9,14 +9,16 @@ along which V has a kernel of 1: the zeros there are those of a padded x, withou
 import math
 from collections.abc import Iterator
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Dims, Permutation, Tensor
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, table
+from egraph_opt.laws import rule as when
+from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, conv_transpose, none, reduce, reshape, transpose
+from egraph_opt.rewrites.conditions.chains import is_weight
 from egraph_opt.rewrites.conditions.channels import (
     LARGEST,
     SMALLEST,
@@ -134,6 +136,50 @@ def is_worth(v: Fact, w: Fact, y: Fact, found: Composed) -> bool:
     return elements * made[0] * math.prod(made[2:]) <= MULTIPLICATIONS
 
 
+# --- which of them -----------------------------------------------------------------------------------------
+
+
+@table(merge="first")
+def kernel_between(y: Tensor, x: Tensor) -> Tensor:
+    """The kernel V of y = Conv(x, V) that is made one with the next: all others compute the same."""
+
+
+@table(merge="max")
+def follows(x: Tensor, v: Tensor) -> Int:
+    """1 where x of Conv(x, V) is a convolution itself, which V is made one with; else 0.
+
+    What comes then is made one with both of them: of n convolutions in a row the first k become one, and not
+    those of every stretch, in every order.
+    """
+
+
+def _in_a_row(x: Any, one: Any, other: Any) -> Iterator[tuple[Any, Any, Any, tuple[Any, ...]]]:
+    """The first of two convolutions of x, both, the bias of one for both, and what has to hold.
+
+    Args:
+        one, other: the kernel, bias and window of each.
+    """
+    (v, b, u), (w, c, t) = one, other
+    how = composed(v, w, u, t)
+    moved = reshape(reduce("ReduceSum", reshape(w, how[7]), (3,), 0) @ reshape(b, how[8]), how[9])
+    biased = (is_constant_bias(b, v), pads_nothing(t), guard(is_no_computed_bias(c, w)))
+    for first, bias, present in ((b, total(moved, c), biased), (none(), c, ())):
+        inner = conv(x, v, first, u)
+        two = conv(inner, w, c, t)
+        yield inner, two, bias, (*present, guard(is_worth(v, w, two, how)))
+
+
+@auxiliary(totals)
+def rows_of_convolutions(
+    x: Tensor, y: Tensor, v: Tensor, b: Tensor, u: ConvWindow, w: Tensor, c: Tensor, t: ConvWindow
+):
+    """Fills `kernel_between` and `follows`."""
+    known = (eq(y, conv(x, v, b, u)), is_weight(v, x))
+    yield when(*known, then=(assign(kernel_between(y, x), v), assign(follows(x, v), 0)))
+    for inner, two, _, present in _in_a_row(x, (v, b, u), (w, c, t)):
+        yield when(eq(y, two), *present, then=assign(follows(inner, w), 1))
+
+
 _EVEN, _STEPS = ConvWindow((1, 1), (0, 0, 0, 0), (2, 2)), ConvWindow((2, 3), (1, 0, 1, 0), (1, 1))
 _HALVES, _EACH = ConvWindow((1, 1), (0,) * 4, (1, 1), 2), ConvWindow((1, 1), (1,) * 4, (1, 1), 4)
 _ROWS, _COLUMNS = ConvWindow((1, 1), (1, 0, 1, 0), (1, 1)), ConvWindow((1, 1), (0, 1, 0, 1), (1, 1))
@@ -182,7 +228,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="merge",
     serves="arithmetic",
     source="TASO, composition of convolutions",
-    uses=(totals,),
+    uses=(rows_of_convolutions,),
     examples=_examples,
 )
 def of_convolution(x: Tensor, v: Tensor, b: Tensor, u: ConvWindow, w: Tensor, c: Tensor, t: ConvWindow):
@@ -191,12 +237,6 @@ def of_convolution(x: Tensor, v: Tensor, b: Tensor, u: ConvWindow, w: Tensor, c:
     rows = reshape(transpose(reshape(w, how[0]), how[1]), how[2])
     made = reshape(conv_transpose(rows, v, none(), how[3]), how[4])
     kernel = reshape(transpose(made, how[1]), how[5])
-    moved = reshape(reduce("ReduceSum", reshape(w, how[7]), (3,), 0) @ reshape(b, how[8]), how[9])
-    for first, bias, present in (
-        (b, total(moved, c), (is_constant_bias(b, v), pads_nothing(t), guard(is_no_computed_bias(c, w)))),
-        (none(), c, ()),
-    ):
-        two = conv(conv(x, v, first, u), w, c, t)
-        yield rewrite(
-            two, conv(x, kernel, bias, how[6]), present, guard(is_worth(v, w, two, how)), because=FORGETS
-        )
+    for inner, two, bias, present in _in_a_row(x, (v, b, u), (w, c, t)):
+        one = guard(eq(v, kernel_between(inner, x)), eq(follows(x, v), 0), eq(w, kernel_between(two, inner)))
+        yield rewrite(two, conv(x, kernel, bias, how[6]), *present, one, because=FORGETS)

@@ -3,9 +3,10 @@
 Conv(x, V, b), Conv(x, W, c) -> Conv(x, [V; W], [b; c])[:, :m], Conv(x, [V; W], [b; c])[:, m:]
 
 and likewise for three.  Of a class that is a convolution in many ways one is joined, and none that a
-BatchNormalization or a constant per channel follows, since that becomes part of it.  Only values of the
-original are joined, near each other: of many convolutions of one image not every three are tried.
-`enlarging` makes kernels of several sizes alike, `horizontal_functions` takes functions of the parts along.
+BatchNormalization, a constant per channel, another kernel or convolution of the image follows, since that
+becomes part of it.  Only values of the original are joined, near each other: of many convolutions of one
+image not every three are tried.  `enlarging` makes kernels of several sizes alike, `horizontal_functions`
+takes functions of the parts along.
 """
 
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from egraph_opt.laws.sorts import Float, Int, Slices, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, batchnorm, binary, concat, conv, literal, none, slice_
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_float_constant, static_shape
+from egraph_opt.rewrites.convolution.composed import follows, rows_of_convolutions
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 
@@ -72,15 +74,19 @@ def is_per_channel(op: str, c: Fact) -> bool:
     return op in ("Add", "Mul", "Sub", "Div") and shape is not None and c.const and max(shape, default=1) > 1
 
 
-@auxiliary()
+@auxiliary(rows_of_convolutions)
 def followers(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, y: Tensor, z: Tensor, c: Tensor,
-              m: Tensor, v: Tensor, e: Float, op: String):  # fmt: skip
+              m: Tensor, v: Tensor, e: Tensor, op: String, epsilon: Float):  # fmt: skip
     """Fills `superseded`."""
     yield rule(eq(y, conv(x, w, b, u)), then=assign(superseded(y), 0))
     known = eq(superseded(y), 0)
-    yield rule(known, batchnorm(y, w, b, m, v, e), then=assign(superseded(y), 1))
+    yield rule(known, batchnorm(y, w, b, m, v, epsilon), then=assign(superseded(y), 1))
     shifted = (eq(z, binary(op, y, c)), ne(z, y), is_per_channel(op, c))
     yield rule(known, *shifted, then=assign(superseded(y), 1))
+    yield rule(known, eq(follows(y, c), 1), then=assign(superseded(y), 1))
+    of_one = (eq(y, conv(x, w, b, u)), eq(z, conv(x, v, m, u)), ne(z, y))
+    for whole in (binary("Add", y, e), binary("Add", e, y)):
+        yield rule(known, eq(z, whole), *of_one, then=assign(superseded(y), 1))
 
 
 @hosted()

@@ -124,7 +124,11 @@ class Inputs:
         sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
         if kind == "ends":
             sets = 4 if self._tells_places else 2
-        for number in range(sets) if turn is None else [turn % sets]:
+        if turn is not None and kind != "ends":  # these are few, and no two alike
+            turns: Iterable[int] = [turn % sets]
+        else:
+            turns = range(sets)
+        for number in turns:
             yield {
                 name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))
                 for k, (name, tensor, role) in enumerate(self.values)

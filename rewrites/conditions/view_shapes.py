@@ -163,7 +163,7 @@ def _only_choice(x: Fact, dims: Shape, y: Fact) -> Shape | None:
 
 @hosted()
 def views_agree(op: str, x: Fact, x_dims: Dims, y: Fact, y_dims: Dims) -> bool:
-    """Whether ``view(x) op view(y)`` is a view of ``x op y``; constants are moved alone or with their like."""
+    """Whether ``view(x) op view(y)`` is a view of ``x op y``; constants are moved alone or in pairs."""
     if x.shape is None or y.shape is None or x.const != y.const:
         return False
     if same_dims(x.shape, x_dims) or same_dims(y.shape, y_dims):

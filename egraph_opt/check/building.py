@@ -82,6 +82,7 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
 def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     rng = draw.rng
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
+    draw.written = side.written
     if not rng.plain:
         draw.opset = pick(rng, *tables.OPSETS)
         draw.dtype = pick(rng, *tables.TYPES)

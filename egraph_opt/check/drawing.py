@@ -33,14 +33,16 @@ from egraph_opt.check.operands import (
     operand_shapes,
     settings_of,
 )
-from egraph_opt.check.scope import Rejected, Scope, parts
+from egraph_opt.check.scope import Rejected, Scope, joined_axis, parts
 from egraph_opt.check.typed import typed
-from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.check.written import shape_of_written
+from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import SIZES
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.declaration import operator_named, operators
+from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
@@ -54,7 +56,7 @@ class Draw(Scope):
 
     Attributes:
         named: the patterns that variables are names of.
-        patterns: all that is drawn.
+        patterns, written: all that is drawn, and what the law writes for it.
         dtype: of operands that may have any.
         constants: the share of operands that are constants.
         first_constants: of those that others have to fit.
@@ -72,6 +74,7 @@ class Draw(Scope):
     leaves: Leaves = field(default_factory=Leaves)
     named: Mapping[Expression, Expression] = field(default_factory=dict)
     patterns: Sequence[Expression] = ()
+    written: Sequence[Expression] = ()
     dtype: int = TensorProto.FLOAT
     constants: float = 0.3
     first_constants: float = 0.1
@@ -164,10 +167,20 @@ class Draw(Scope):
         if pattern.sort.kind == "tensor":
             if pick(self.rng, *[False] * (1 if None in (k.shape for k in self.leaves.facts) else 29), True):
                 return self.unknown_rank()
-            return self.leaf(any_shape(self.rng) if wish is None else wish, self.dtype, first=first)
+            made = self.leaf(any_shape(self.rng) if wish is None else wish, self.dtype, first=first)
+            some = self.dtype in INTEGERS and pick(self.rng, *[False] * 15, True)
+            return self._bounded(made) if some else made
         if pattern.sort.kind == "tensors":
             return self.list_of(pick(self.rng, *tables.LIST_LENGTHS), wish)
         raise Rejected("a bundle")
+
+    def _bounded(self, whole: Any) -> Any:
+        """Integers of which it is known between what they lie."""
+        fact, (least, most) = self.known[whole], pick(self.rng, *tables.KNOWN_RANGES)
+        made = unary("Clip", (("max", most), ("min", least)), whole)
+        attributes = tuple(made.arguments[k].head.value for k in operator_named("unary").attribute_positions)
+        self.known[made] = typed("unary", attributes, (fact,), self, made.arguments)
+        return made
 
     def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
         if self.weights:
@@ -268,7 +281,7 @@ class Draw(Scope):
                 self.dtype = pick(self.rng, *tables.TYPES)
             self.picked = numbers_of(operands[0].shape) if declared.name == "gather" and operands else ()
             self.counts = (declared.name, len(operands)) in COUNTS
-            outer, self.along = self.along, self._joined_axis(pattern)
+            outer, self.along = self.along, joined_axis(pattern, self.environment)
             in_layer = declared.name == "recurrent" and len(operands) == 1
             self.weights = layer_weights(self.rng, operands[0]) if in_layer else ()
             made = self.term(argument, shapes, first=not operands)
@@ -294,13 +307,6 @@ class Draw(Scope):
             attributes = tuple(given[k].head.value for k in declared.attribute_positions)
             self.known[made] = typed(declared.name, attributes, tuple(operands), self, given)
         return made
-
-    def _joined_axis(self, pattern: Expression) -> int | None:
-        """The axis of a Concat in the making, -1 where it is not known yet; None of other operators."""
-        if pattern.head.name != "concat":
-            return None
-        axis = self.environment.get(pattern.arguments[1], pattern.arguments[1])
-        return axis.head.value if isinstance(axis.head, Constant) else -1
 
     def _leaf_dims(self) -> list[int]:
         return sorted({d for f in self.leaves.facts for d in f.shape or () if isinstance(d, int) and d > 0})
@@ -352,11 +358,18 @@ class Draw(Scope):
         if pattern not in self.environment:
             try:
                 self.rng.at(f"{pattern!r} of {operator}.{parameter}")
-                value = attribute_of(self.rng, operator, parameter, before, operands)
+                value = self._as_written() if (operator, parameter) == ("reshape", "dims") else None
+                value = value or attribute_of(self.rng, operator, parameter, before, operands)
             except LookupError as error:
                 raise Rejected(str(error)) from error
             self.environment[pattern] = constant(value, pattern.sort)
         return self.environment[pattern]
+
+    def _as_written(self) -> Shape | None:
+        """Now and then the dims of what the law writes."""
+        if not self.written or not pick(self.rng, False, False, False, True):
+            return None
+        return shape_of_written(self, self.written[0], lambda: self.term(self.written[0], None))
 
     def _anticipate(self, argument: Expression) -> None:
         """Draw an attribute of an operator that stands further out, of what is there of its operands."""

@@ -111,7 +111,7 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
 
 
 def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    """Inputs of numbers that are bounded by one that the law names; integers by the next ones as well."""
+    """Inputs that are bounded by a number that the law names; integers by the next ones, or far from 0."""
     whole = sorted({int(abs(n)) for n in numbers if n == int(n) and abs(n) > 1})
     ends: Iterable[tuple[float | None, float | None]]
     for place, (value, known) in enumerate(zip(example.operands.values, example.operands.facts, strict=True)):
@@ -119,7 +119,8 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
             continue
         if known.dtype in INTEGERS:
             least = 0 if known.dtype in UNSIGNED else -1
-            ends = ((least * n, n) for number in whole for n in (number, number - 1, number + 1))
+            around = ((least * n, n) for number in whole for n in (number, number - 1, number + 1))
+            ends = (*around, *(e for e in tables.KNOWN_RANGES if known.dtype not in UNSIGNED or e[0] >= 0))
         elif known.dtype == TensorProto.FLOAT:
             ends = (
                 e for n in numbers for e in ((n, None), (None, n), (-abs(n), abs(n)), (-abs(n) / 2, abs(n)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -212,6 +212,14 @@ def patterns_of(
             elif condition.left not in named:
                 named[condition.left] = condition.right
     return tops, named
+
+
+def joined_axis(pattern: Expression, environment: Mapping[Expression, Any]) -> int | None:
+    """The axis of a Concat in the making, -1 where it is not known yet; None of other operators."""
+    if pattern.head.name != "concat":
+        return None
+    axis = environment.get(pattern.arguments[1], pattern.arguments[1])
+    return int(axis.head.value) if isinstance(axis.head, Constant) else -1
 
 
 def written_by(statement: Equality | Rule, *, reverse: bool = False) -> list[Expression]:

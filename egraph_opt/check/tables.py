@@ -44,6 +44,13 @@ FEW_VALUES = {
 }
 """The values of attributes that have a few, by parameter."""
 
+KNOWN_RANGES = (
+    *((0, 1), (0, 255), (-128, 127), (-1, 0)),
+    *((s - 3, s + 100) for s in (2**11, 2**24, 2**31, 2**53)),
+    *((-s - 100, 3 - s) for s in (2**11, 2**24, 2**31, 2**53)),
+)
+"""Between which integers may be known to lie: few of them, near 0 or where floats have none in between."""
+
 NUMBERS = (0.0, 1.0, 0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.0, -0.5, -0.0, 1.0005)
 """All elements of a constant."""
 

@@ -25,7 +25,6 @@ STILL_ACCEPTED = {
     "rows_written_over": "no two blocks of rows in steps begin where they take turns",
     "scale_before_resize": "no image is cropped by a region and filled with anything but 0",
     "sum_of_bytes_in_32_bits": "2^23 bytes are more than a term has",
-    "view_of_concat": "the dims of a view are seldom just those of what is written for it",
 }
 """Wrong laws that the gate does not refuse, and why; there may only be fewer."""
 

@@ -90,6 +90,7 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
     draw.repeats = pick(rng, 0.0, 0.0, 0.5)
     draw.all_huge = pick(rng, *[False] * 11, True)
+    draw.ranged = pick(rng, *[False] * 11, True)
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]
     draw.environment.update(zip(tops, found, strict=True))

@@ -64,10 +64,11 @@ class Draw(Scope):
         retries: how often an operator's operands may be drawn anew.
         numbers: those that the law names.
         picked: the dims of the operand that the one in the making picks elements of.
-        along: the axis along which the operands in the making are joined.
+        along: the axis along which operands are joined.
         counts: whether the operand in the making is one of numbers of elements.
         weights: the shapes of the elements of the list in the making, where they differ by place.
         all_huge: all constants are as large as those of their type or class get.
+        ranged: of most operands it is known between what they lie.
     """
 
     rng: Choices
@@ -86,6 +87,7 @@ class Draw(Scope):
     counts: bool = False
     weights: tuple[Shape | None, ...] = ()
     all_huge: bool = False
+    ranged: bool = False
     numerics: Numerics = "bitwise"
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
     huge_integers: tuple[int, ...] = tables.TOO_LARGE_INTEGERS
@@ -168,19 +170,19 @@ class Draw(Scope):
             if pick(self.rng, *[False] * (1 if None in (k.shape for k in self.leaves.facts) else 29), True):
                 return self.unknown_rank()
             made = self.leaf(any_shape(self.rng) if wish is None else wish, self.dtype, first=first)
-            some = self.dtype in INTEGERS and pick(self.rng, *[False] * 15, True)
-            return self._bounded(made) if some else made
+            return self._bounded(made) if self.ranged and chance(self.rng, 0.6) else made
         if pattern.sort.kind == "tensors":
             return self.list_of(pick(self.rng, *tables.LIST_LENGTHS), wish)
         raise Rejected("a bundle")
 
     def _bounded(self, whole: Any) -> Any:
-        """Integers of which it is known between what they lie."""
-        fact, (least, most) = self.known[whole], pick(self.rng, *tables.KNOWN_RANGES)
-        made = unary("Clip", (("max", most), ("min", least)), whole)
-        attributes = tuple(made.arguments[k].head.value for k in operator_named("unary").attribute_positions)
-        self.known[made] = typed("unary", attributes, (fact,), self, made.arguments)
-        return made
+        """Numbers of which it is known between what they lie."""
+        fact = self.known[whole]
+        if fact.dtype not in INTEGERS | ALL_FLOATS:
+            return whole
+        function = pick(self.rng, *tables.within_bounds(fact.dtype))
+        self.known[unary(*function, whole)] = typed("unary", function, (fact,), self, ())
+        return unary(*function, whole)
 
     def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
         if self.weights:
@@ -367,9 +369,8 @@ class Draw(Scope):
 
     def _as_written(self) -> Shape | None:
         """Now and then the dims of what the law writes."""
-        if not self.written or not pick(self.rng, False, False, False, True):
-            return None
-        return shape_of_written(self, self.written[0], lambda: self.term(self.written[0], None))
+        some = self.written and pick(self.rng, False, False, False, True)
+        return shape_of_written(self, self.written[0], self.term) if some else None
 
     def _anticipate(self, argument: Expression) -> None:
         """Draw an attribute of an operator that stands further out, of what is there of its operands."""

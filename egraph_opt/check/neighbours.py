@@ -34,7 +34,7 @@ from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_one_size, with_sizes
-from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
@@ -51,6 +51,7 @@ OPSETS = (11, 13, 21, 23)
 UNSIGNED = frozenset({TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64})
 
 MOST_NAMED, NAMED = 5_000, 4
+LARGEST_END = 2**54
 """The largest of the numbers that a law names which sizes are, and how many of them."""
 
 NEAR_SORTS: dict[str, Callable[[Any], Iterator[Any]]] = {
@@ -112,14 +113,21 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
 
 def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Inputs that are bounded by a number that the law names; integers by the next ones, or far from 0."""
-    whole = sorted({int(abs(n)) for n in numbers if n == int(n) and abs(n) > 1})
+    splats = (fact.splat for fact in example.operands.facts)
+    given = (*numbers, *(n for n in splats if isinstance(n, int | float) and abs(n) < LARGEST_END))
+    whole = sorted({int(abs(n)) for n in given if n == int(n) and abs(n) > 1})
     ends: Iterable[tuple[float | None, float | None]]
     for place, (value, known) in enumerate(zip(example.operands.values, example.operands.facts, strict=True)):
         if value.const_value is not None:
             continue
         if known.dtype in INTEGERS:
             least = 0 if known.dtype in UNSIGNED else -1
-            around = ((least * n, n) for number in whole for n in (number, number - 1, number + 1))
+            around = [
+                (end, n)
+                for number in whole
+                for n in (number, number - 1, number + 1)
+                for end in dict.fromkeys((least * n, 0))
+            ]
             ends = (*around, *(e for e in tables.KNOWN_RANGES if known.dtype not in UNSIGNED or e[0] >= 0))
         elif known.dtype == TensorProto.FLOAT:
             ends = (
@@ -128,6 +136,8 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
         else:
             continue
         bounded = [unary("Clip", (("max", most), ("min", least)), leaf(place)) for least, most in ends]
+        if known.dtype in ALL_FLOATS:
+            bounded += [unary(*function, leaf(place)) for function in tables.BOUNDED]
         for old in (leaf(place), *_made_of(leaf(place), example)):
             yield from (partial(replace, example, term=replaced(example.term, {old: b})) for b in bounded)
 

@@ -33,7 +33,7 @@ def refused(law: Law, rule: str, failures: Sequence[Verdict], holds: Sequence[Ve
         rule: the statement; "" where none is known.
         failures, holds: terms on which it is wrong, and right.
     """
-    worst = min(failures, key=lambda verdict: verdict.candidate.size)
+    worst = min(failures, key=_easy_to_read)
     failure = worst.failure
     assert failure is not None
     lines = [
@@ -48,6 +48,11 @@ def refused(law: Law, rule: str, failures: Sequence[Verdict], holds: Sequence[Ve
             f"  it holds on all {len(holds)} terms tried of which {condition}: is that the condition?"
         )
     return LawRefusedError("\n".join(lines))
+
+
+def _easy_to_read(verdict: Verdict) -> tuple[bool, int]:
+    """Ordinary numbers first, then what is small."""
+    return verdict.failure is None or not verdict.failure.ordinary, verdict.candidate.size
 
 
 def _facts(verdict: Verdict) -> Iterable[str]:

@@ -16,6 +16,9 @@ from egraph_opt.graph.runtime import plain_options, plain_session
 CRASHES_ON_NOTHING = frozenset({"ConvTranspose", "Einsum", "GRU", "InstanceNormalization", "LSTM"})
 """Operators with which onnxruntime ends the process where an operand has no elements (seen in 1.2x)."""
 
+MOST_OF_A_SETTING = 2**20
+"""Onnxruntime makes an LRN room for its `size`, beyond all memory where that is the greatest number."""
+
 
 class TermRunner:
     """A model in an evaluator.
@@ -25,6 +28,8 @@ class TermRunner:
     """
 
     def __init__(self, model: onnx.ModelProto, *, by_reference: bool = False) -> None:
+        if any(a.i > MOST_OF_A_SETTING for n in model.graph.node if n.op_type == "LRN" for a in n.attribute):
+            raise MemoryError("an LRN over as many channels")
         self.model, self.session, self.lacks_kernel = model, None, False
         if not by_reference and not divides_integers(model):
             try:

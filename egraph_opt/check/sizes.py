@@ -30,6 +30,7 @@ PATTERNS: tuple[Callable[[int, int], int], ...] = (
     lambda place, axis: 3 + place if axis == 0 else 3,
     lambda place, axis: 3 + place if axis == 1 else 3,
     lambda place, axis: 1 if place else 3,
+    lambda place, axis: 3 if place else 1,
 )
 """What dims without names are, by the place of the input and the axis: alike, as others, and unlike all."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.laws.exactness import Numerics
 
 RANKS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 6)
@@ -50,6 +51,17 @@ KNOWN_RANGES = (
     *((-s - 100, 3 - s) for s in (2**11, 2**24, 2**31, 2**53)),
 )
 """Between which integers may be known to lie: few of them, near 0 or where floats have none in between."""
+
+BOUNDED = (("Sigmoid", ()), ("Tanh", ()), ("Relu", ()), ("Clip", (("max", 1.0), ("min", -1.0))))
+"""Functions of floats of which it is known between what their results lie."""
+
+
+def within_bounds(dtype: int) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
+    """Functions of a type, with their settings, of which it is known between what their results lie."""
+    if dtype in ALL_FLOATS:
+        return BOUNDED
+    return tuple(("Clip", (("max", most), ("min", least))) for least, most in KNOWN_RANGES)
+
 
 NUMBERS = (0.0, 1.0, 0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.0, -0.5, -0.0, 1.0005)
 """All elements of a constant."""

@@ -96,12 +96,14 @@ class Failure:
     Attributes:
         message: in words.
         expected, found: the first output that differs, as far as there is one.
+        ordinary: the numbers that went in are.
     """
 
     message: str
     feeds: Feeds = field(default_factory=dict)
     expected: Any = None
     found: Any = None
+    ordinary: bool = False
 
 
 class Original:
@@ -315,7 +317,7 @@ class Original:
             narrow = claim == "real" and a.dtype == np.float16  # where ordinary numbers overflow
             wrong = difference(a, b, "real where finite" if narrow else claim, computed, self.bound)
             if wrong is not None:
-                return Failure(described(a, b, wrong, f"{trial}"), trial.feeds, a, b)
+                return Failure(described(a, b, wrong, f"{trial}"), trial.feeds, a, b, trial.kind == "normal")
         return None
 
     def _arbitrated(

@@ -158,7 +158,8 @@ class Trying:
         show_all(lowered)
         model = rebuilt_original(lowered, lowered.opset)
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
-        numbers = frozenset() if ordinary else self.numbers | _constants(lowered)
+        known = frozenset[float]() if self.is_assumed else _constants(lowered)
+        numbers = frozenset() if ordinary else self.numbers | known
         kinds = ORDINARY if self.is_assumed else BY_CLASS[self.law.numerics]
         original = Original(
             model,

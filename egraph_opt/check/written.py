@@ -10,19 +10,19 @@ from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.expressions import Expression, Variable
 
 
-def shape_of_written(scope: Scope, written: Expression, term: Callable[[], Any]) -> Shape | None:
+def shape_of_written(scope: Scope, written: Expression, term: Callable[..., Any]) -> Shape | None:
     """The shape of what a law writes, which a view that it matches may have to have, where it is known.
 
     Args:
         scope: what is drawn so far.
-        term: makes what is written of it.
+        term: makes a concrete term of a pattern.
     """
     variables = {part for part in parts(written) if isinstance(part.head, Variable)}
     if not variables or not variables <= scope.environment.keys():
         return None
     environment, known = dict(scope.environment), dict(scope.known)
     try:
-        fact = scope.known.get(term())
+        fact = scope.known.get(term(written, None))
     except Rejected:
         return None
     finally:

@@ -125,7 +125,7 @@ def times(s: Float, c: Fact, x: Fact) -> Float | None:
     """
     if c.splat is None or not is_finite(c.splat) or c.splat == 0 or not broadcasts_into(c.shape, x.shape):
         return None
-    if x.const:
+    if x.const or x.dtype not in KERNEL_FLOATS:
         return None
     return s * as_float(c.splat)
 

@@ -47,9 +47,15 @@ def _proved(x: Fact) -> bool:
     return x.dtype == INT64 and known is not None and within(known, _NARROW)
 
 
+def _may_be_small(x: Fact) -> bool:
+    """Whether a value may be far from the ends of int32, as far as it is known."""
+    least, most = range_of(x) or _NARROW
+    return least <= _NARROW[1] // 2 and most >= _NARROW[0] // 2
+
+
 def _fit(by_proof: bool, *facts: Fact) -> bool:
     """Int64 all, computed when the model runs, in int32 by proof; or, but for constants, by assumption."""
-    fits = (_proved(x) if by_proof or x.const else x.dtype == INT64 for x in facts)
+    fits = (_proved(x) if by_proof or x.const else x.dtype == INT64 and _may_be_small(x) for x in facts)
     return all(fits) and not all(x.const for x in facts)
 
 

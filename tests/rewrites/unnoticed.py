@@ -58,6 +58,8 @@ NO_WINDOW_FITS = r"AveragePool\(pad\(|, 0\] became"
 """A window is longer than the image, of which onnxruntime makes a pixel all the same."""
 
 STILL_REFUSED: dict[str, str] = {
+    "ascend.vector.prologue": "float16",  # onnxruntime does not round between two nodes
+    "conv1d.past_resize": r"int8\[1, 2, 1, 0\]",  # of no pixels, in rows
     "convolution.scale_below_shift": CANCELLED,
     "matmul.constant_products": CANCELLED,
     "padding.pad_into_average_pool": NO_WINDOW_FITS,

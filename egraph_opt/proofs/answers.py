@@ -13,8 +13,8 @@ import egraph_opt.laws
 from egraph_opt.laws import proved
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws, select
-from egraph_opt.proofs.paths import NO_TIME
 from egraph_opt.proofs.prover import SECONDS, prove
+from egraph_opt.proofs.trail import NO_TIME
 
 
 def record_of(law: Law, seconds: float) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import z3
 from egraph_opt.facts import polynomials, symbolic
 from egraph_opt.facts.dim_parser import parse
 from egraph_opt.facts.fact import Dim
-from egraph_opt.proofs.paths import Dead, Open
-from egraph_opt.proofs.sums import constants
+from egraph_opt.proofs.paths import Dead
+from egraph_opt.proofs.sums import constants, decided
+from egraph_opt.proofs.trail import Open
 
 
 def formula_of_text(text: str) -> z3.ArithRef:
@@ -51,6 +52,10 @@ def text_of(formula: z3.ArithRef, symbols: frozenset[str]) -> Dim:
         return formula.as_long()
     if z3.is_const(formula):
         return str(formula) if str(formula) in symbols else None
+    if z3.is_idiv(formula):
+        return symbolic.floordiv(*(text_of(part, symbols) for part in formula.children()))
+    if z3.is_app_of(formula, z3.Z3_OP_ITE):
+        return _extreme_of(*formula.children(), symbols)
     if not (z3.is_add(formula) or z3.is_mul(formula)):
         return None
     total: Dim = 0 if z3.is_add(formula) else 1
@@ -59,6 +64,20 @@ def text_of(formula: z3.ArithRef, symbols: frozenset[str]) -> Dim:
         total = symbolic.add(total, text) if z3.is_add(formula) else symbolic.mul(total, text)
     return total
 
+
+def _extreme_of(condition: z3.BoolRef, a: z3.ArithRef, b: z3.ArithRef, symbols: frozenset[str]) -> Dim:
+    """The text of a choice that is the greater or the less of two."""
+    solver = z3.Solver()
+    solver.set("rlimit", CHOICE_STEPS)
+    chosen = z3.If(condition, a, b)
+    for larger, combined in ((True, symbolic.maximum), (False, symbolic.minimum)):
+        if solver.check(chosen != z3.If(a >= b if larger else a <= b, a, b)) == z3.unsat:
+            return combined(text_of(a, symbols), text_of(b, symbols))
+    return None
+
+
+CHOICE_STEPS = 100_000
+"""Of the solver, which says what a choice is."""
 
 SMALL = (-1, 0, 1, 2)
 """Numbers that are tried where a host function reads texts with a number in them."""
@@ -81,10 +100,11 @@ class Symbols:
     def text(self, formula: z3.ArithRef) -> Dim:
         """A dim as host functions get it."""
         names = sorted(constants(formula) & self.names)
+        formula = decided(self.scene.path.follows, formula)
         texts = [(z3.Int(name), self.scene.formula(self._written(name))) for name in names]
         found = text_of(z3.substitute(formula, *texts, *self._numbers(formula)), frozenset(self.names))
-        if found is None:
-            raise Open("a dim that is no polynomial of symbols")
+        if found is None:  # of a broadcast of two symbols, say, which inference does not know either
+            self.scene.notes.add("dims that are no polynomials of symbols are not known to host functions")
         return found
 
     def _numbers(self, formula: z3.ArithRef) -> list[tuple[z3.ArithRef, z3.ArithRef]]:
@@ -99,17 +119,43 @@ class Symbols:
         return found
 
     def _written(self, name: str) -> Any:
-        """What stands in a model for a symbol: itself, 1, or one that another tensor has there."""
-        if name not in self._texts:
-            others = [t for other, t in self._texts.items() if t == other and self._may_share(name, other)]
-            texts = [name, 1, *others]
-            self._texts[name] = text = texts[self.scene.choose(len(texts))]
-            if text != name:
-                self.scene.path.assume(z3.Int(name) == self.scene.formula(text))
-        return self._texts[name]
+        """What stands in a model for a symbol: itself, 1, or one that another tensor has there.
+
+        On a way through a function all are tried, and what it answers to several is one case.
+        """
+        if name in self._texts:
+            return self._texts[name]
+        path = self.scene.path
+        known = path.kept_on_way(("text", name))
+        if known is not None:
+            return known
+        own = self._texts | path.all_kept("text")
+        others = [t for other, t in own.items() if t == other and self._may_share(name, other)]
+        texts = [name, 1, *others]
+        case = lambda k: self._case(name, texts, k)  # noqa: E731
+        if path.inner is None:
+            text = texts[self.scene.choose(len(texts))]
+            path.assume(case(texts.index(text)))
+            self._texts[name] = text
+        else:
+            way = path.innermost
+            way.kept["text", name] = text = texts[way.one_of(len(texts), case)]
+        return text
+
+    def _case(self, name: str, texts: list[Any], k: int) -> z3.BoolRef:
+        """That one of some texts stands for a symbol, which is what the text is."""
+        unlike = [z3.Not(_spelled(name, text)) for text in texts[1:]]
+        if k == 0:
+            return z3.And(unlike)
+        return z3.And(_spelled(name, texts[k]), z3.Int(name) == self.scene.formula(texts[k]))
 
     def _may_share(self, a: str, b: str) -> bool:
         """Whether dims of two tensors stand in one place, or have to be equal."""
         if a not in self.places or b not in self.places or self.places[a][0] == self.places[b][0]:
             return False
         return self.places[a][1] == self.places[b][1] or bool(self.scene.same(z3.Int(a), z3.Int(b)))
+
+
+def _spelled(name: str, text: Any) -> z3.BoolRef:
+    """That a symbol is written as another, or as 1."""
+    return z3.Bool(f"spelled {' '.join(sorted((name, str(text))))}")

@@ -8,6 +8,7 @@ from typing import Any
 import z3
 
 from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.proofs.numbers import TypeNumber
 from egraph_opt.proofs.paths import Dead, Path, Unproved
 from egraph_opt.semantics.pointwise import TYPES
 from egraph_opt.semantics.values import ElementType
@@ -25,7 +26,9 @@ class Types:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        path.types = self
         self.numbers: dict[Any, z3.ArithRef] = {}
+        self.narrowed = set[Any]()
         self.roots: dict[Any, Any] = {}
         self.allowed: dict[Any, Sequence[int]] = {}
         self.waiting: list[tuple[ElementType, Callable[[int], None]]] = []
@@ -53,7 +56,7 @@ class Types:
             self._is_number(root, self._types(root))
         return True
 
-    def on_way(self, dtype: ElementType) -> int | None:
+    def on_way(self, dtype: ElementType) -> Any:
         """Which type it is on a way through a function; None where it is no number to the solver yet."""
         root = self.root(dtype)
         if isinstance(root, int):
@@ -61,12 +64,25 @@ class Types:
         number = self.numbers.get(root)
         if number is None:
             return None
-        inner = self.path.inner
-        assert inner is not None
-        if root not in inner.kept:
-            types = self._types(root)
-            inner.kept[root] = types[inner.one_of([number == t for t in types])]
-        return inner.kept[root]
+        known = self.path.kept_on_way(root)
+        return TypeNumber(number, self.path, root) if known is None else known
+
+    def decided_on_way(self, root: Any) -> int:
+        """Which type it is on a way: all that are possible are tried."""
+        known: int | None = self.path.kept_on_way(root)
+        if known is None:
+            inner, types = self.path.innermost, self._types(root)
+            number = self.numbers[root]
+            inner.kept[root] = known = types[inner.one_of(len(types), lambda k: number == types[k])]
+        return known
+
+    def decided(self, root: Any) -> int:
+        """Which type what stands for it is."""
+        if self.path.inner is not None:
+            return self.decided_on_way(root)
+        root = self.root_of(root)
+        known = ElementType(lambda: root, lambda: root)
+        return root if isinstance(root, int) else self.settled(known)
 
     def _is_number(self, root: Any, types: Sequence[int]) -> None:
         """Let the solver know of the types that a type can be."""
@@ -144,22 +160,31 @@ class Types:
 
     def is_surely_in(self, dtype: ElementType, types: Collection[int]) -> bool:
         """Whether all types that a type can be are among some."""
+        self._narrowed(self.root(dtype))
         return all(t in types for t in self._types(self.root(dtype)))
 
-    def narrow(self, ways: Sequence[z3.BoolRef]) -> None:
-        """Keep the types that one of some conditions leaves, each of which says which ones it is of."""
-        for root, number in sorted(self.numbers.items(), key=str):
-            found = [_type_in(way, number) for way in ways]
-            if None not in found and not isinstance(self.root_of(root), int):
-                root = self.root_of(root)
-                self._allow(root, [t for t in self._types(root) if t in found])
-                self._run_waiting()
+    def narrow(self) -> None:
+        """More was assumed, which may leave fewer types."""
+        self.narrowed.clear()
+
+    def _narrowed(self, root: Any) -> None:
+        """Leave out the types that are no longer possible."""
+        if root not in self.numbers or root in self.narrowed or isinstance(self.root_of(root), int):
+            return
+        self.narrowed.add(root)
+        types = self._types(root)
+        left = [t for t in types if not self.path.follows(self.numbers[root] != t)]
+        if len(left) < len(types):
+            self._allow(root, left)
+            self._run_waiting()
 
     def is_in(self, dtype: ElementType, types: Collection[int]) -> bool:
         """Whether a type is one of some: both cases are looked at, where both are possible."""
         root = self.root(dtype)
         if isinstance(root, int) or root[0] != "leaf":
             return dtype() in types
+        self._narrowed(root)
+        root = self.root_of(root)
         kinds = {t in types for t in self._types(root)}
         inside = kinds.pop() if len(kinds) == 1 else self.path.choose(2) == 1
         self.among(dtype, [t for t in TYPES if (t in types) == inside], showing=False)
@@ -173,6 +198,11 @@ class Types:
         while token in self.roots:
             token = self.roots[token]
         return token
+
+    def possible(self, root: Any) -> Sequence[int]:
+        """The types that a type can be."""
+        known = self.path.kept_on_way(root)
+        return self._types(self.root_of(root)) if known is None else (known,)
 
     def _types(self, root: Any) -> Sequence[int]:
         return (root,) if isinstance(root, int) else self.allowed.get(root, TYPES)
@@ -189,11 +219,3 @@ class Types:
 def _how_known(token: Any) -> int:
     """Types, then those of operands, then of what is computed from them."""
     return 2 if isinstance(token, int) else int(token[0] == "leaf")
-
-
-def _type_in(way: z3.BoolRef, number: z3.ArithRef) -> int | None:
-    """The type that a condition says that a number is; None where it says nothing."""
-    for part in way.children():
-        if z3.is_eq(part) and z3.eq(part.arg(0), number):
-            return part.arg(1).as_long()
-    return None

@@ -10,7 +10,7 @@ from itertools import permutations
 
 import z3
 
-from egraph_opt.proofs import paths
+from egraph_opt.proofs import trail as trails
 from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.sums import Fold, constants
 
@@ -54,7 +54,7 @@ class _Equality:
             return bool(trail.check() == z3.unsat)
         finally:
             solver.pop()
-            trail.limit(paths.SOLVER_MS)
+            trail.limit(trails.SOLVER_MS)
 
     def _folds(self, formula: z3.ArithRef) -> list[Fold]:
         """The folds in a formula, outside of each other."""

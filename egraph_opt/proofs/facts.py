@@ -14,7 +14,8 @@ import z3
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.proofs.numbers import Truth, number_of
-from egraph_opt.proofs.paths import NotHereError, Open, Path
+from egraph_opt.proofs.paths import NotHereError, Path
+from egraph_opt.proofs.trail import Open
 from egraph_opt.semantics.values import Value
 
 
@@ -92,12 +93,10 @@ def _part(name: str, default: Any) -> Any:
         if isinstance(found, _Asked):
             inner = own["path"].inner
             if not found.is_plain and inner is not None:
-                place = own["number"], name
-                if place not in inner.kept:
-                    inner.kept[place] = found.on_way() if found.on_way else None
-                if inner.kept[place] is None:
-                    raise UnsettledError(place)
-                return inner.kept[place]
+                answer = found.on_way() if found.on_way else None
+                if answer is None:
+                    raise UnsettledError((own["number"], name))
+                return answer
             found = parts[name] = found.function()
         return found
 
@@ -153,6 +152,7 @@ def _fact_of(scene: Any, value: Value, number: int) -> LazyFact:
         interval=_unknown(scene, "interval") if value.known is None else value.known.interval,
         **{name: _unknown(scene, name) for name in UNKNOWN},
     )
+    made.__dict__["parts"]["shape"].on_way = lambda: scene.dims_of(value.shape)
     made.__dict__["parts"]["dtype"].on_way = lambda: scene.types.on_way(value.dtype)
     return made
 

@@ -20,9 +20,10 @@ from egraph_opt.proofs.facts import Facts
 from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
-from egraph_opt.proofs.paths import Dead, Open, Path, Unproved
+from egraph_opt.proofs.paths import Dead, Path, Unproved
 from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG, is_positive
 from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
+from egraph_opt.proofs.trail import Open
 from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value, number
 
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())

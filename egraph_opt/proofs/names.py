@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import z3
+
 SETTINGS = {
     "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
     "Selu": ("alpha", "gamma"), "Swish": ("alpha",), "ThresholdedRelu": ("alpha",),
@@ -15,17 +17,45 @@ WITH_SETTINGS = frozenset((*SETTINGS, "Clip", "Gelu", "IsInf"))
 
 
 class Name:
-    """The name of an operator that the pattern leaves open."""
+    """The name of an operator that the pattern leaves open.
+
+    Attributes:
+        symbol: its place among the names, to the solver, where a host function was asked of it.
+    """
 
     def __init__(self, names: Sequence[str], scene: Any) -> None:
         self.names, self.scene = names, scene
         self.chosen: str | None = None
         self.number = scene.path.number()
+        self.symbol: z3.ArithRef | None = None
         self.waiting: list[tuple[bool, Callable[[str], None]]] = []
+
+    def declare(self) -> None:
+        """Let the solver know of it."""
+        if self.chosen is None and self.symbol is None:
+            self.symbol = self.scene.path.fresh("name")
+            self.scene.path.assume(z3.And(self.symbol >= 0, self.symbol < len(self.names)), possible=True)
+
+    def on_way(self) -> str:
+        """The name on a way through a host function: all are tried."""
+        if self.chosen is not None:
+            return self.chosen
+        path, key = self.scene.path, ("name", self.number)
+        known: int | None = path.kept_on_way(key)
+        if known is None:
+            way = path.innermost
+            way.kept[key] = known = way.one_of(len(self.names), lambda k: self.symbol == k)
+        return self.names[known]
 
     def spelled(self) -> str:
         if self.chosen is None:
-            self.chosen = self.names[self.scene.choose(len(self.names))]
+            places = list(range(len(self.names)))
+            if self.symbol is not None:
+                places = [k for k in places if not self.scene.path.follows(self.symbol != k)]
+            place = places[self.scene.choose(len(places))]
+            self.chosen = self.names[place]
+            if self.symbol is not None:
+                self.scene.path.assume(self.symbol == place, possible=True)
             showing = self.scene.showing
             for was_showing, function in self.waiting:
                 self.scene.showing = was_showing

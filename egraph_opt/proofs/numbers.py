@@ -8,11 +8,13 @@ open, and never goes on with a number in their stead.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 import z3
 
-from egraph_opt.proofs.paths import Open, Path
+from egraph_opt.proofs.paths import Path
+from egraph_opt.proofs.trail import Open
 
 
 def _no(what: str) -> NoReturn:
@@ -194,6 +196,42 @@ class Whole(_Number):
         _no("the bits")
 
 
+class TypeNumber(Whole):
+    """An element type that is not known: it is compared as a number, and known where it is looked up.
+
+    Attributes:
+        root: its token; what is known of it says `path.types`, which are others each time a path is taken.
+    """
+
+    __slots__ = ("root",)
+
+    def __init__(self, formula: z3.ArithRef, path: Path, root: Any) -> None:
+        super().__init__(formula, path)
+        self.root = root
+
+    def __index__(self) -> int:
+        return self.path.types.decided(self.root)
+
+    def __hash__(self) -> int:
+        return hash(self.path.types.decided(self.root))
+
+    def __eq__(self, other: object) -> Any:
+        known = self.path.kept_on_way(self.root)
+        return super().__eq__(other) if known is None else known == other
+
+    def __ne__(self, other: object) -> Any:
+        known = self.path.kept_on_way(self.root)
+        return super().__ne__(other) if known is None else known != other
+
+    def is_in(self, types: Collection[int]) -> Any:
+        """Whether it is one of some types: one question."""
+        possible = self.path.types.possible(self.root)
+        inside = [t for t in possible if t in types]
+        if len(inside) in (0, len(possible)):
+            return bool(inside)
+        return truth_of(z3.Or([self.formula == t for t in inside]), self.path)
+
+
 class Fraction(_Number):
     """A real number."""
 
@@ -205,6 +243,10 @@ class Fraction(_Number):
 
     def is_integer(self) -> Any:
         return truth_of(z3.IsInt(self.formula), self.path)
+
+
+SYMBOLS: tuple[type, ...] = (Whole, Fraction, Truth, TypeNumber)
+"""What stands for a number or a truth value that is not known."""
 
 
 def quotient(a: z3.ArithRef, b: z3.ArithRef, path: Path) -> z3.ArithRef:
@@ -224,7 +266,7 @@ def formula_of(value: object) -> z3.ArithRef | None:
     """The formula of a number, or None of anything else."""
     if isinstance(value, z3.ArithRef):
         return value
-    if type(value) in (Whole, Fraction):
+    if type(value) in (Whole, Fraction, TypeNumber):
         return value.formula  # type: ignore[attr-defined]
     if type(value) is Truth:
         return z3.If(value.formula, z3.IntVal(1), z3.IntVal(0))

@@ -8,30 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import z3
 
+from egraph_opt.proofs.trail import NO_TIME, SOLVER_MS, STEPS, Answer, Asked, Open, Question, Trail
+
 T = TypeVar("T")
 
-SOLVER_MS = 1_000
-"""How long the solver may think about one question of a path; what it cannot say may be either."""
-
-
-NO_TIME = "more cases than there is time for"
-
 NOT_THE_SAME = "what is asked along a path is not the same each time"
-
-STEPS = 1_000
-"""Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
-
-SLOWEST = 4
-"""How much longer it may take where the steps are long ones."""
-
-
-class Open(BaseException):
-    """A proof goes no further, for a reason.  No `Exception`: host functions' are answers."""
 
 
 class Dead(BaseException):
@@ -46,93 +31,6 @@ class Unproved(Exception):
     """What has to hold does not follow."""
 
 
-Answer = tuple[int | None, tuple[int, ...]]
-"""What a question got for an answer, and the answers that are left to be tried."""
-
-Asked: TypeAlias = z3.ExprRef | int | None
-"""What a question is about: a formula, or how many cases there are to choose from."""
-
-
-@dataclass
-class Question:
-    """A question along a path.
-
-    Attributes:
-        answer: what it got, and what is left to be tried.
-        forked: there was more than one answer.
-        result: of a question that is asked once (`Path.once`), and `asked` is its name then.
-    """
-
-    answer: Answer
-    asked: Asked | str
-    forked: bool
-    result: Any = None
-
-
-class Trail:
-    """What paths share: the answers to their first questions, and a solver that keeps what those assume.
-
-    Attributes:
-        answers: to the questions of the last path, in order, and what they were about; a path that branches
-            off gets the first of them without the solver.
-        depth: how many of its assumptions the solver has already.
-    """
-
-    def __init__(self, stop: Callable[[], bool] = lambda: False, solver: z3.Solver | None = None) -> None:
-        self.stop = stop
-        self.answers: list[Question] = []
-        self.depth = 0
-        self.solver = z3.Solver() if solver is None else solver
-        self.milliseconds = 0
-        self.limit(SOLVER_MS)
-        self._branches: list[tuple[int, int, z3.ModelRef | None]] = []
-
-    def check(self, *conditions: z3.BoolRef) -> z3.CheckSatResult:
-        """What the solver says.
-
-        Raises:
-            Open: there is no time left.
-        """
-        if self.stop():
-            raise Open(NO_TIME)
-        return self.solver.check(*conditions)
-
-    def limit(self, milliseconds: int) -> None:
-        """Set how long the solver may think."""
-        if milliseconds != self.milliseconds:
-            self.milliseconds = milliseconds
-            self.solver.set("rlimit", milliseconds * STEPS)
-            self.solver.set("timeout", milliseconds * SLOWEST)
-
-    def branch(self, assumed: int, model: z3.ModelRef | None) -> None:
-        """The last question has answers left: what follows is taken back before those are tried.
-
-        Args:
-            assumed: how much was up to here.
-            model: in which another answer holds.
-        """
-        self._branches.append((len(self.answers) - 1, assumed, model))
-        self.solver.push()
-
-    def turned(self) -> z3.ModelRef | bool | None:
-        """Go back to the last question with an answer left, and give it that; False where there is none.
-
-        Returns:
-            A model of what is assumed with that answer, where one is known.
-        """
-        if not self._branches:
-            return False
-        position, self.depth, model = self._branches.pop()
-        self.solver.pop()
-        question = self.answers[position]
-        _, left = question.answer
-        del self.answers[position + 1 :]
-        question.answer = left[0], left[1:]
-        if left[1:]:
-            self.branch(self.depth, None)
-        return model
-
-
 class Path:
     """What was answered so far along one path, and what follows from it.
 
@@ -141,10 +39,12 @@ class Path:
         inner: a way through a function that is being looked at, which gets all questions.
         taken: what was decided where the path forked.
         kept: what it came to know of facts.
+        types: what is known of element types along it.
     """
 
     def __init__(self, trail: Trail | None = None) -> None:
         self.trail = Trail() if trail is None else trail
+        self.types: Any = None
         self.solver = self.trail.solver
         self.begin(None)
 
@@ -223,12 +123,37 @@ class Path:
             self.taken.append(decided)
         return holds
 
-    def one_of(self, conditions: Sequence[z3.BoolRef]) -> int:
+    def one_of(self, count: int, case: Callable[[int], z3.BoolRef]) -> int:
         """Which of some conditions holds, one of which does; the solver is not asked which may."""
-        chosen = self.choose(len(conditions))
-        if len(conditions) > 1:
-            self.taken.append(conditions[chosen])
+        chosen = self.choose(count)
+        if count > 1:
+            self.taken.append(case(chosen))
+            self._add(self.taken[-1])
         return chosen
+
+    @property
+    def innermost(self) -> Path:
+        """The way that is being looked at, through a function within a function; or the path itself."""
+        found = self
+        while found.inner is not None:
+            found = found.inner
+        return found
+
+    def kept_on_way(self, key: Any) -> Any:
+        """What this way, or one that it is a part of, came to know; None where it did not."""
+        way, found = self.inner, None
+        while way is not None:
+            found = way.kept.get(key, found)
+            way = way.inner
+        return found
+
+    def all_kept(self, kind: str) -> dict[str, Any]:
+        """What this way, and those that it is a part of, came to know of things of a kind, by name."""
+        way, found = self.inner, dict[str, Any]()
+        while way is not None:
+            found |= {key[1]: value for key, value in way.kept.items() if key[0] == kind}
+            way = way.inner
+        return found
 
     def ways_through(self, run: Callable[[], T]) -> list[tuple[T, z3.BoolRef]]:
         """What a function answers along each way through it, and where it takes that way: one of them all.
@@ -253,7 +178,7 @@ class Path:
         self._asked += 1
         if position >= self._known:
             answers.append(Question((None, ()), name, False, ask()))
-        elif answers[position].asked != name:
+        elif not isinstance(answers[position].asked, str) or answers[position].asked != name:
             raise Open(NOT_THE_SAME)
         return answers[position].result
 

@@ -16,11 +16,13 @@ from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
 from egraph_opt.proofs.equality import prove_equal
+from egraph_opt.proofs.hosts import is_question
 from egraph_opt.proofs.instance import Arithmetic, Instance
-from egraph_opt.proofs.paths import Dead, Open, Path, Unproved, explore
+from egraph_opt.proofs.paths import Dead, Path, Unproved, explore
 from egraph_opt.proofs.python import symbolic_python
-from egraph_opt.proofs.sides import Sides, is_question
+from egraph_opt.proofs.sides import Sides
 from egraph_opt.proofs.sums import decided, index_below
+from egraph_opt.proofs.trail import Open
 from egraph_opt.semantics.values import NoMeaningError, Value
 
 Status = Literal["proved", "refuted", "open"]

@@ -13,31 +13,44 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 import z3
 
 from egraph_opt.laws.law import Law
-from egraph_opt.proofs.facts import LazyFact
-from egraph_opt.proofs.numbers import Fraction, Truth, UnhashableError, Whole, formula_of, number_of
-from egraph_opt.proofs.paths import Open
+from egraph_opt.operators.host import HostFunction
+from egraph_opt.proofs.merging import hangs_on_path, is_helper, merged
+from egraph_opt.proofs.numbers import (
+    SYMBOLS,
+    Fraction,
+    Truth,
+    TypeNumber,
+    UnhashableError,
+    Whole,
+    formula_of,
+    number_of,
+)  # fmt: skip
+from egraph_opt.proofs.trail import Open
 
 PACKAGES = ("facts", "inference", "laws", "operators", "rewrites")
 """Where host functions and what they call are written."""
+
+ROOMS = tuple(f"egraph_opt.{package}" for package in PACKAGES)
 
 MOST_ELEMENTS = 64
 """Of a range that is walked along."""
 
 
 def is_symbolic(value: Any) -> bool:
-    return type(value) in (Whole, Fraction, Truth)
+    return type(value) in SYMBOLS
 
 
 def _truth(item: Any) -> Truth | None:
     """The truth value of an item that is not known."""
     if type(item) is Truth:
         return item
-    return Truth(item.formula != 0, item.path) if type(item) in (Whole, Fraction) else None
+    return Truth(item.formula != 0, item.path) if type(item) in SYMBOLS else None
 
 
 def _joined(items: Iterable[Any], whole: bool) -> Any:
@@ -214,6 +227,15 @@ class Distinct:
         raise UnhashableError("a host function needs a hash of a set")
 
 
+class TypeSet(frozenset[int]):
+    """A set of element types that is asked one question of a type that is not known."""
+
+    def __contains__(self, item: object) -> bool:
+        if type(item) is TypeNumber:
+            return bool(item.is_in(frozenset(self)))
+        return super().__contains__(item)
+
+
 def distinct(items: Iterable[Any] = ()) -> Any:
     kept = list(items)
     try:
@@ -276,28 +298,12 @@ SHADOWS: dict[str, Any] = {
 
 
 @functools.cache
-def _remembering(name: str) -> tuple[tuple[str, Any], ...]:
-    """The functions of a module that remember what they answered."""
-    found = vars(sys.modules[name]).items()
-    return tuple((key, f) for key, f in found if hasattr(f, "cache_info") and hasattr(f, "__wrapped__"))
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """A value, and what is in it where that is a tuple."""
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        yield part
-        if type(part) is tuple:
-            pending.extend(part)
-
-
 def _forgetting(function: Any) -> Callable[..., Any]:
     """A function that remembers answers of what is known only."""
 
     @functools.wraps(function.__wrapped__)
     def asked(*given: Any) -> Any:
-        if any(isinstance(part, LazyFact) for value in given for part in _parts(value)):
+        if any(map(hangs_on_path, given)):
             return function.__wrapped__(*given)
         try:
             hash(given)
@@ -311,24 +317,43 @@ def _forgetting(function: Any) -> Callable[..., Any]:
 @contextmanager
 def symbolic_python(law: Law) -> Iterator[None]:
     """While this lasts, host functions find functions for symbolic numbers instead of Python's own."""
-    names = tuple(f"egraph_opt.{package}" for package in PACKAGES)
     own = law.function.__globals__
-    modules = [m for name, m in sorted(sys.modules.items()) if name.startswith(names)]
+    modules = [m for name, m in sorted(sys.modules.items()) if name.startswith(ROOMS)]
     scopes = [vars(module) for module in modules]
     if not any(scope is own for scope in scopes):
         scopes.append(own)
     added = [(scope, name) for scope in scopes for name in SHADOWS if name not in scope]
-    kept = [
-        (vars(module), key, function) for module in modules for key, function in _remembering(module.__name__)
+    changed = [
+        (scope, key, value, made)
+        for scope in scopes
+        for key, value in list(scope.items())
+        if (made := _symbolic(value)) is not value
     ]
+    hosts = {id(f): f for scope in scopes for f in scope.values() if isinstance(f, HostFunction)}
+    own_functions = [(f, f.function) for f in hosts.values() if is_helper(f.function)]
     for scope, name in added:
         scope[name] = SHADOWS[name]
-    for scope, key, function in kept:
-        scope[key] = _forgetting(function)
+    for scope, key, _, made in changed:
+        scope[key] = made
+    for f, function in own_functions:
+        f.function = merged(function)
     try:
         yield
     finally:
         for scope, name in added:
             del scope[name]
-        for scope, key, function in kept:
-            scope[key] = function
+        for scope, key, value, _ in changed:
+            scope[key] = value
+        for f, function in own_functions:
+            f.function = function
+
+
+def _symbolic(value: Any) -> Any:
+    """What host functions find in the stead of a function or a constant of their modules."""
+    if type(value) is builtins.frozenset and value and all(type(v) is builtins.int for v in value):
+        return TypeSet(value)
+    if hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
+        return _forgetting(value)
+    if type(value) is FunctionType and value.__module__.startswith(ROOMS) and is_helper(value):
+        return merged(value)
+    return value

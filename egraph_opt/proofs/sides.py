@@ -13,13 +13,16 @@ from egraph_opt.check.sides import Side
 from egraph_opt.laws.statements import Absent, Differs, Equality, Equals, Guard, Union
 from egraph_opt.operators.declaration import Earlier, Operator, Scalar, operator_named, operators
 from egraph_opt.operators.expressions import LESS, OPERANDS, PLUS, Constant, Expression, Function, Variable
-from egraph_opt.operators.host import HostFunction, calls
+from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import bundle_facts, cons, fact, facts, nil, opset
+from egraph_opt.proofs.hosts import computed_by, is_nothing, is_question, is_there, named_on_way, with_types
 from egraph_opt.proofs.instance import Instance
+from egraph_opt.proofs.merging import is_handed
 from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
-from egraph_opt.proofs.paths import Dead, Open, Unproved
-from egraph_opt.proofs.ways import SYMBOLS, answer_of, is_handed
+from egraph_opt.proofs.paths import Dead, Unproved
+from egraph_opt.proofs.trail import Open
+from egraph_opt.proofs.ways import answer_of
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
 from egraph_opt.semantics.values import NoMeaningError, Value, choosers, meanings
 
@@ -30,9 +33,6 @@ LIST_LENGTHS = (1, 2, 3)
 """How many operands a list that a pattern leaves open has."""
 
 OPSETS = (7, 30)
-
-ANSWERS = (ZeroDivisionError, IndexError, ValueError)
-"""What host functions raise of values as well: they answer their default then."""
 
 
 class Unbound(Exception):
@@ -149,7 +149,7 @@ class Sides:
         if isinstance(head, Variable):
             return self._variable(expression, absent, ranks)
         if isinstance(head, HostFunction):
-            return self._answer(expression, _is_there)
+            return self._answer(expression, is_there)
         if head in (nil, cons):
             return self._list(expression, ranks)
         if head in (fact, facts, bundle_facts):
@@ -276,8 +276,12 @@ class Sides:
             return self._handed(expression)
         made = self.value(expression)
         if isinstance(made, Name):
-            return made.spelled()
+            return made if made.chosen is None else made.chosen
         return made.settled() if isinstance(made, (Settings, TypeName)) else self._read(made)
+
+    def _string(self, expression: Expression) -> Any:
+        made = self._argument(expression)
+        return made.spelled() if isinstance(made, Name) else made
 
     def _read(self, made: Any) -> Any:
         """Dims of an attribute as Python code gets them."""
@@ -286,6 +290,10 @@ class Sides:
         return self.scene.dim_of(made) if isinstance(made, z3.ArithRef) else made
 
     def _answer(self, expression: Expression, wanted: Callable[[Any], bool] = lambda answer: True) -> Any:
+        """What a host function answers, of which element types are known."""
+        return with_types(self._any_answer(expression, wanted))
+
+    def _any_answer(self, expression: Expression, wanted: Callable[[Any], bool]) -> Any:
         """What a host function answers; None is no answer.
 
         Args:
@@ -293,9 +301,13 @@ class Sides:
         """
         arguments = [self._argument(argument) for argument in expression.arguments]
         function: HostFunction = expression.head
-        if all(map(is_handed, arguments)):
-            return answer_of(self.scene, function.name, lambda: _computed(function, arguments), wanted)
-        answer = _computed(function, arguments)
+        names = [made for made in arguments if isinstance(made, Name)]
+        if all(isinstance(made, Name) or is_handed(made) for made in arguments):
+            for name in names:
+                name.declare()
+            run = lambda: computed_by(function, [named_on_way(made) for made in arguments])  # noqa: E731
+            return answer_of(self.scene, function.name, run, wanted)
+        answer = computed_by(function, [m.spelled() if isinstance(m, Name) else m for m in arguments])
         if not wanted(answer):
             raise Dead
         return answer
@@ -308,7 +320,7 @@ class Sides:
 
     def _holds(self, condition: Any) -> bool:
         if isinstance(condition, Absent):
-            return not self._answer(condition.answer, _is_nothing)
+            return not self._answer(condition.answer, is_nothing)
         if isinstance(condition, Equals):
             return self._equal(condition)
         if isinstance(condition, Differs):
@@ -319,7 +331,7 @@ class Sides:
             left, right = map(self.value, condition.arguments)
             return bool(left < right)
         if isinstance(condition.head, HostFunction):
-            wanted = bool if condition.head.is_condition else _is_there
+            wanted = bool if condition.head.is_condition else is_there
             answer = self._answer(condition, wanted)
             if not condition.head.is_condition:
                 self.environment[condition] = answer
@@ -340,40 +352,8 @@ class Sides:
             if self.value(left) is self.value(right):
                 return True
             raise Open("two terms that are one class")
-        a, b = (self._argument(e) if e.sort.kind == "string" else self._asked(e) for e in (left, right))
+        a, b = (self._string(e) if e.sort.kind == "string" else self._asked(e) for e in (left, right))
         return bool(a == b)
-
-
-def _is_there(answer: Any) -> bool:
-    return answer is not None
-
-
-def _is_nothing(answer: Any) -> bool:
-    """Whether an answer may be none: what is a number is asked later."""
-    return type(answer) in SYMBOLS or not answer
-
-
-def _computed(function: HostFunction, arguments: Sequence[Any]) -> Any:
-    """What a host function computes."""
-    calls.failures.clear()
-    try:
-        answer = function.computed(*arguments)
-    except ANSWERS:  # of lengths and places, which are numbers on a path
-        answer = function.default
-    except Exception as error:
-        raise Open(f"{function.name} cannot be run on symbols: {type(error).__name__}: {error}") from error
-    if calls.failures:
-        failed = next(iter(calls.failures))
-        message = calls.failures.pop(failed)
-        if not message.startswith(tuple(error.__name__ for error in ANSWERS)):
-            raise Open(f"{failed.name} cannot be run on symbols: {message}")
-    return answer
-
-
-def is_question(condition: Any) -> bool:
-    """Whether it is a host function that answers yes or no."""
-    head = getattr(condition, "head", None)
-    return isinstance(head, HostFunction) and head.is_condition
 
 
 def _fitting_ranks(operator: str, position: int, before: list[Any], ranks: Sequence[int]) -> Sequence[int]:

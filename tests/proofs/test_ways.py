@@ -14,10 +14,11 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.proofs.instance import Instance
+from egraph_opt.proofs.merging import is_data, is_same, looking, merged
 from egraph_opt.proofs.numbers import Whole
 from egraph_opt.proofs.paths import NotHereError, Path, explore
-from egraph_opt.proofs.python import _forgetting
-from egraph_opt.proofs.ways import answer_of, is_data, is_same
+from egraph_opt.proofs.python import TypeSet, _forgetting
+from egraph_opt.proofs.ways import answer_of
 
 
 def nested(x: Any, y: Any) -> Any:
@@ -60,7 +61,7 @@ def test_the_path_goes_on_once_for_each_answer() -> None:
     def run(path: Path) -> Any:
         x, y = path.fresh("x"), path.fresh("y")
         path.assume(z3.And(x >= -1, x <= 4, y >= -1, y <= 4))
-        scene = SimpleNamespace(path=path, types=SimpleNamespace(narrow=lambda ways: None))
+        scene = SimpleNamespace(path=path, types=SimpleNamespace(narrow=lambda: None))
         given = Whole(x, path), Whole(y, path)
         return answer_of(scene, "nested", lambda: nested(*given), lambda answer: answer is not None), x, y
 
@@ -141,3 +142,56 @@ def test_what_hangs_on_a_way_is_no_data() -> None:
     made = Whole(path.fresh("x"), path)
     assert is_data((1, "a", (made, None))) and not is_data([1]) and not is_data(object())
     assert is_same((made, 0.0), (made, 0.0)) and not is_same(0.0, -0.0) and not is_same(1, True)
+
+
+def test_helpers_of_a_function_are_one_case_for_each_of_their_answers() -> None:
+    path = Path()
+    numbers = [Whole(path.fresh("x"), path) for _ in range(6)]
+
+    @merged
+    def is_small(x: Any) -> bool:
+        return bool(x == 1) or bool(x == 2) or bool(x == 5)
+
+    @merged
+    def asks(xs: Any) -> bool:
+        return [bool(is_small(x)) for x in xs].count(True) == len(xs)
+
+    ways = looking.ways_through(path, lambda: asks(numbers))
+    assert len(ways) == 2 ** len(numbers)  # and not 4, which is the ways of one helper
+    for values in itertools.product((0, 5), repeat=6):
+        known = [(x.formula, z3.IntVal(v)) for x, v in zip(numbers, values, strict=True)]
+        taken = [a for a, way in ways if z3.is_true(z3.simplify(z3.substitute(way, *known)))]
+        assert taken == [set(values) == {5}]
+
+
+def test_what_a_helper_raises_is_raised_where_it_is() -> None:
+    path = Path()
+    x = Whole(path.fresh("x"), path)
+
+    @merged
+    def share(n: Any) -> Any:
+        return 6 // n
+
+    @merged
+    def asks(n: Any) -> Any:
+        try:
+            return bool(share(n) == 6)
+        except ZeroDivisionError:
+            return None
+
+    found = looking.ways_through(path, lambda: asks(x))
+    for value, answer in ((0, None), (1, True), (2, False)):
+        known = [(x.formula, z3.IntVal(value))]
+        assert [a for a, way in found if z3.is_true(z3.simplify(z3.substitute(way, *known)))] == [answer]
+
+
+def test_a_type_is_asked_of_a_set_once() -> None:
+    def run(path: Path) -> int:
+        scene = Instance(path)
+        x = scene.leaf("x", 1)
+        scene.types.declare(x.dtype)
+        return len(path.ways_through(lambda: scene.facts.of(x).dtype in TypeSet(FLOATS)))
+
+    assert list(explore(run, lambda: False)) == [2]
+    few = paths_of(lambda fact: fact.dtype in (TensorProto.FLOAT, TensorProto.INT64))
+    assert sorted(dtype for _, dtype in few) == [TensorProto.FLOAT, TensorProto.INT64]

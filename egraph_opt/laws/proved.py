@@ -1,7 +1,7 @@
 """Which laws are proved: read from `proofs.json`, which `make proofs` writes; the solver never runs here.
 
-An answer is of the text of a law and of all functions that it calls from its own rooms, and of the text of
-what the prover rests on.  One of another text counts for nothing.
+An answer is of the text of a law and of all functions that it calls from its own rooms, of the meanings of
+the operators that a proof came to, and of the text of the prover.  One of another text counts for nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.operators.host import HostFunction
 
 FILE = "proofs.json"
-TRUSTED = ("facts", "proofs", "semantics")
-"""The packages that a proof rests on."""
+TRUSTED = ("facts", "proofs")
+"""The packages that all proofs rest on."""
+
+MEANINGS = "egraph_opt.semantics"
+"""Of operators; a proof rests on those that it uses."""
 
 Which = Literal["all", "proved"]
 """Which laws may be used."""
@@ -139,7 +142,7 @@ def _names(code: CodeType) -> set[str]:
 
 @lru_cache(maxsize=1)
 def digest_of_prover() -> str:
-    """A digest of what proofs rest on: meanings, the prover, the arithmetic of dims."""
+    """A digest of what all proofs rest on: the prover, the arithmetic of dims."""
     return digest_of_sources(*TRUSTED)
 
 
@@ -154,9 +157,51 @@ def digest_of_sources(*packages: str) -> str:
     return digest.hexdigest()[:16]
 
 
+@lru_cache(maxsize=1)
+def _meanings() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, frozenset[str]]]:
+    """The code of each file of meanings, the file of each operator, and the files that a file uses."""
+    codes, places, uses = dict[str, str](), dict[str, str](), dict[str, frozenset[str]]()
+    for file in files(MEANINGS).iterdir():
+        if file.name.endswith(".py"):
+            name = file.name.removesuffix(".py")
+            codes[name] = _code(file.read_text(), annotations=False)
+            tree = ast.parse(file.read_text())
+            uses[name] = frozenset(
+                module.removeprefix(f"{MEANINGS}.")
+                for part in ast.walk(tree)
+                if isinstance(part, ast.ImportFrom) and (module := part.module or "").startswith(MEANINGS)
+            )
+            places |= {
+                str(part.args[0].value): name
+                for part in ast.walk(tree)
+                if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "means"
+                if part.args and isinstance(part.args[0], ast.Constant)
+            }
+    return codes, places, uses
+
+
+def digest_of_meanings(operators: Iterable[str]) -> str:
+    """A digest of what some operators mean: of their files and of those that these use."""
+    codes, places, uses = _meanings()
+    missing = sorted(set(operators) - places.keys())
+    pending, found = [places[name] for name in operators if name in places], dict[str, str]()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found[name] = codes[name]
+            pending += uses[name] & codes.keys()
+    return hashlib.sha256(repr((missing, sorted(found.items()))).encode()).hexdigest()[:16]
+
+
 def stale(laws: Iterable[Law]) -> list[str]:
     """The laws whose answer is of another text, or that have none; all where the prover is another."""
     known = answers()
     if known["trusted"] != digest_of_prover():
         return sorted(law.key for law in laws)
-    return sorted(law.key for law in laws if known["laws"].get(law.key, {}).get("text") != digest_of(law))
+    return sorted(law.key for law in laws if _is_stale(law, known["laws"].get(law.key)))
+
+
+def _is_stale(law: Law, record: Mapping[str, Any] | None) -> bool:
+    if record is None or record["text"] != digest_of(law):
+        return True
+    return bool(record["meanings"] != digest_of_meanings(record["operators"]))

@@ -20,7 +20,12 @@ from egraph_opt.proofs.trail import NO_TIME
 def record_of(law: Law, seconds: float) -> dict[str, Any]:
     """What is written of a law; a counterexample is the gate's to look for."""
     proof = prove(law, seconds, refute=False)
-    record: dict[str, Any] = {"text": proved.digest_of(law), "status": proof.status}
+    record: dict[str, Any] = {
+        "text": proved.digest_of(law),
+        "operators": list(proof.operators),
+        "meanings": proved.digest_of_meanings(proof.operators),
+        "status": proof.status,
+    }
     if proof.status == "proved":
         return record | {"arithmetic": proof.arithmetic, "ranks": proof.ranks, "notes": list(proof.notes)}
     return record | {"reason": " ".join(proof.reason.split())[:80]}

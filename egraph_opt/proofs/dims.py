@@ -55,7 +55,7 @@ def text_of(formula: z3.ArithRef, symbols: frozenset[str]) -> Dim:
     if z3.is_idiv(formula):
         return symbolic.floordiv(*(text_of(part, symbols) for part in formula.children()))
     if z3.is_app_of(formula, z3.Z3_OP_ITE):
-        return _extreme_of(*formula.children(), symbols)
+        return _extreme_of(*formula.children(), symbols)  # type: ignore[call-arg]
     if not (z3.is_add(formula) or z3.is_mul(formula)):
         return None
     total: Dim = 0 if z3.is_add(formula) else 1

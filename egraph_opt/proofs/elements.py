@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import z3
 from onnx import TensorProto
 
@@ -22,6 +23,13 @@ WHOLE = INTEGERS | {TensorProto.BOOL}
 
 LIMITS: dict[int, tuple[int, int]] = {TensorProto.BOOL: (0, 1), TensorProto.UINT8: (0, 255)}
 """The numbers that some types have."""
+
+LARGEST: dict[int, z3.RatNumRef] = {
+    TensorProto.FLOAT16: z3.RealVal(str(int(np.finfo(np.float16).max))),
+    TensorProto.FLOAT: z3.RealVal(str(int(np.finfo(np.float32).max))),
+    TensorProto.DOUBLE: z3.RealVal(str(int(np.finfo(np.float64).max))),
+}
+"""The greatest number of a type of floats: laws that compare numbers are about finite ones."""
 
 COUNT = 2
 """How many elements those have that are known and are several."""
@@ -50,14 +58,17 @@ class Elements:
         """The number that all are, as a formula, or None."""
         if not self._splat:
             self._splat.append(self._one() if self.scene.choose(2) else None)
-        return self._splat[0]
+        return None if self._splat[0] is None else self.scene.valued(self._splat[0])
 
     def _one(self) -> z3.ArithRef:
         """Any number of the type: a whole one, which is no float to host functions, or else a real one."""
         path = self.scene.path
         if not self.scene.is_in(self.dtype, WHOLE):
-            return path.fresh_real("splat")
+            real = path.fresh_real("splat")
+            self.scene.open_numbers.append(real)
+            return real
         made = path.fresh("splat")
+        self.scene.open_numbers.append(made)
         self.scene.types.once_known(self.dtype, lambda dtype: self._is_of(made, dtype))
         return z3.ToReal(made)
 
@@ -125,6 +136,8 @@ class Elements:
         element = self._at(i)
         if self._range and self._range[0] is not None:
             self.scene.lemmas.append(z3.IsInt(element))
+        if self.scene.compares:
+            self.scene.lemmas += self._of_type(element)
         low, high = self._bounds
         if low is not None:
             self.scene.lemmas.append(element >= low)
@@ -134,9 +147,21 @@ class Elements:
             self.scene.lemmas.append(z3.Or(element == 0, element == 1))
         return element
 
+    def _of_type(self, element: z3.ArithRef) -> list[z3.BoolRef]:
+        """That it is a number of its type: that of a float is finite."""
+        root = self.scene.root(self.dtype)
+        number = self.scene.types.numbers.get(root)
+        if number is None:
+            largest = LARGEST.get(root)
+            return [] if largest is None else [z3.And(element >= -largest, element <= largest)]
+        return [
+            z3.Implies(number == dtype, z3.And(element >= -largest, element <= largest))
+            for dtype, largest in LARGEST.items()
+        ]
+
     def _at(self, i: Index) -> z3.ArithRef:
         if self._splat and self._splat[0] is not None:
-            return self._splat[0]
+            return self.scene.valued(self._splat[0])
         if not self._listed or self._listed[0] is None:
             return self.function(*i)
         numbers = list(map(self.scene.real_formula, self._listed[0]))

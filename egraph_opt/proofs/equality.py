@@ -15,6 +15,7 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.sums import Fold, constants
 
 SOLVER_MS = 2_000
+SOON_MS = 100
 MOST_SPLITS = 12
 MOST_DEPTH = 4
 
@@ -26,6 +27,12 @@ IN_ANY_ORDER = frozenset(("ReduceMax", "ReduceMin"))
 def prove_equal(scene: Instance, a: z3.ArithRef, b: z3.ArithRef) -> bool:
     """Whether two formulas are one number wherever the path leads."""
     return _Equality(scene).equal(a, b, [], MOST_DEPTH)
+
+
+def follows_soon(scene: Instance, a: z3.ArithRef, b: z3.ArithRef) -> bool:
+    """Whether two formulas without folds are one number, as the solver sees at once."""
+    a, b = z3.simplify(a), z3.simplify(b)
+    return bool(z3.eq(a, b)) or _Equality(scene).follows(a == b, [], SOON_MS)
 
 
 class _Equality:
@@ -41,15 +48,15 @@ class _Equality:
         if depth > 0:
             pairs = ((f, g) for f in left for g in right if f is not g)
             found += [f.number == g.number for f, g in pairs if self._match(f, g, given, depth - 1)]
-        if self._follows(a == b, found):
+        if self.follows(a == b, found):
             return True
         return bool(left or right) and self._split(a, b, given, depth)
 
-    def _follows(self, goal: z3.BoolRef, given: list[z3.BoolRef]) -> bool:
+    def follows(self, goal: z3.BoolRef, given: list[z3.BoolRef], milliseconds: int = SOLVER_MS) -> bool:
         trail, solver = self.scene.path.trail, self.scene.path.solver
         solver.push()
         try:
-            trail.limit(SOLVER_MS)
+            trail.limit(milliseconds)
             solver.add(*given, *self.scene.lemmas, z3.Not(goal))
             return bool(trail.check() == z3.unsat)
         finally:
@@ -69,7 +76,7 @@ class _Equality:
         orders = permutations(range(len(g.variables)))
         for order in orders if self.scene.reals or f.kind in IN_ANY_ORDER else [next(orders)]:
             bounds = [g.bounds[k] for k in order]
-            if not all(self._follows(x == y, given) for x, y in zip(f.bounds, bounds, strict=True)):
+            if not all(self.follows(x == y, given) for x, y in zip(f.bounds, bounds, strict=True)):
                 continue
             renamed = [(g.variables[k], v) for k, v in zip(order, f.variables, strict=True)]
             body = self._renamed(g.body, renamed)
@@ -89,7 +96,7 @@ class _Equality:
         true = z3.BoolVal(True)
         own = true if f.where is None else f.where
         other = true if g.where is None else z3.substitute(g.where, *renamed)
-        return self._follows(own == other, given)
+        return self.follows(own == other, given)
 
     def _renamed(self, body: z3.ArithRef, renamed: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
         """A body with other variables, in the folds within it too."""
@@ -115,7 +122,7 @@ class _Equality:
         for case, truth in ((condition, True), (z3.Not(condition), False)):
             decided = [(condition, z3.BoolVal(truth))]
             left, right = (z3.substitute(formula, *decided) for formula in (a, b))
-            if self._follows(z3.BoolVal(False), [*given, case]):
+            if self.follows(z3.BoolVal(False), [*given, case]):
                 continue
             if not self.equal(left, right, [*given, case], depth):
                 return False

@@ -140,10 +140,10 @@ def _fact_of(scene: Any, value: Value, number: int) -> LazyFact:
     made = LazyFact.of(
         path,
         number,
-        {"const", "rank"} | (set() if scene.texts else {"shape"}),
+        {"const", "rank"} | (set() if scene.dims == "symbols" else {"shape"}),
         dtype=value.dtype.asked,
-        rank=lambda: value.rank,
-        shape=lambda: scene.dims_of(value.shape),
+        rank=lambda: scene.rank_of(value.shape),
+        shape=lambda: scene.shape_of(value.shape),
         const=lambda: Truth(z3.Bool(f"const.of {number}"), path),
         splat=lambda: _splat(scene, value),
         data=lambda: _listed(scene, value, "data"),
@@ -152,7 +152,7 @@ def _fact_of(scene: Any, value: Value, number: int) -> LazyFact:
         interval=_unknown(scene, "interval") if value.known is None else value.known.interval,
         **{name: _unknown(scene, name) for name in UNKNOWN},
     )
-    made.__dict__["parts"]["shape"].on_way = lambda: scene.dims_of(value.shape)
+    made.__dict__["parts"]["shape"].on_way = lambda: scene.shape_of(value.shape)
     made.__dict__["parts"]["dtype"].on_way = lambda: scene.types.on_way(value.dtype)
     return made
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import z3
 
-from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import Facts
-from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
+from egraph_opt.proofs.known_numbers import settle_numbers
+from egraph_opt.proofs.names import Name, Naming
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Dead, Path, Unproved
@@ -33,30 +33,41 @@ PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
 SUMS = frozenset("sum ReduceMean ReduceSum".split())
 """Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
+MOST_PARTS = 3
+"""A Split has as many, or more where a statement names them."""
+
 Arithmetic = Literal["bitwise", "finite", "real"]
 
 
+Dims = Literal["numbers", "symbols", "unknown"]
+
+
 @dataclass
-class Instance:
+class Instance(Naming):
     """Where a statement is looked at along one path.
 
     Attributes:
         arithmetic: "real": functions are those of real numbers; "finite": what compares is, and sums and
             products are only known to have no order; "bitwise": so are all functions, but for moving numbers.
-        texts: dims are symbols to the host, and else numbers.
+        dims: what dims of tensors are to the host: numbers, symbols, or not known.
         showing: what operators ask of their operands has to be shown, and is not assumed.
         folds: by the name of their number.
         positive: the names of sums that are above 0.
         cuts: the names of starts and lengths of slices.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
+        asks_ranks: it asked for a rank or a shape, which may be unknown.
         highest: rank of an operand.
+        open_numbers: that a statement leaves open: of attributes, and of tensors that are one number.
+        known_numbers: by name those that can only be one number.
+        operators: those of which a meaning was looked for.
+        parts: how many a Split has at most.
         asks_dims: a host function was handed dims, so that numbers and symbols may be different to it.
     """
 
     path: Path
     arithmetic: Arithmetic = "real"
-    texts: bool = False
+    dims: Dims = "numbers"
     most_axes: int = 3
     showing: bool = False
     folds: dict[str, Fold] = field(default_factory=dict)
@@ -67,8 +78,13 @@ class Instance:
     symbols: Symbols = field(init=False)
     places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
     cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef]]] = field(default_factory=dict)
+    open_numbers: list[z3.ArithRef] = field(default_factory=list)
+    known_numbers: dict[str, tuple[z3.ArithRef, z3.ArithRef]] = field(default_factory=dict)
+    operators: set[str] = field(default_factory=set)
     asks_dims: bool = False
+    asks_ranks: bool = False
     highest: int = 0
+    parts: int = MOST_PARTS
     types: Types = field(init=False)
     facts: Facts = field(init=False)
     _names: list[Name] = field(default_factory=list)
@@ -158,8 +174,9 @@ class Instance:
         return self._new_dim()
 
     def _new_dim(self) -> z3.ArithRef:
-        name = f"{'s' if self.texts else 'd.'}{self.path.number()}"
-        if self.texts:
+        symbols = self.dims == "symbols"
+        name = f"{'s' if symbols else 'd.'}{self.path.number()}"
+        if symbols:
             self.symbols.names.add(name)
         self.path.assume(z3.Int(name) >= 0, possible=True)
         return z3.Int(name)
@@ -169,15 +186,27 @@ class Instance:
         if z3.is_int_value(formula):
             return formula.as_long()
         self.asks_dims = True
-        if not self.texts:
+        if self.dims != "symbols":
             return self.plain(formula)
         return self.symbols.text(formula)
 
     def dims_of(self, dims: Index) -> tuple[Any, ...]:
         return tuple(map(self.dim_of, dims))
 
+    def rank_of(self, dims: Index) -> int | None:
+        """What host functions get for a rank."""
+        self.asks_ranks = True
+        return None if self.dims == "unknown" else len(dims)
+
+    def shape_of(self, dims: Index) -> tuple[Any, ...] | None:
+        """What host functions get for a shape."""
+        self.asks_ranks = True
+        return None if self.dims == "unknown" else self.dims_of(dims)
+
     def real(self, name: str) -> Any:
-        return number_of(self.path.fresh_real(name), self.path)
+        made = self.path.fresh_real(name)
+        self.open_numbers.append(made)
+        return number_of(made, self.path)
 
     def formula(self, value: Any) -> z3.ArithRef:
         if isinstance(value, str):
@@ -189,11 +218,20 @@ class Instance:
 
     def real_formula(self, value: Any) -> z3.ArithRef:
         found = self.formula(value)
-        return z3.simplify(z3.ToReal(found)) if found.is_int() else found
+        return self.valued(z3.simplify(z3.ToReal(found)) if found.is_int() else found)
+
+    def valued(self, formula: z3.ArithRef) -> z3.ArithRef:
+        """A formula with what is known of numbers by now."""
+        if not self.known_numbers:
+            return formula
+        return z3.simplify(z3.substitute(formula, *self.known_numbers.values()))
 
     def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
         """A function of which nothing is known, but of the reciprocal of a number."""
         given = z3.simplify(arguments[0])
+        if self.reals and len(arguments) == 1 and z3.is_app_of(given, z3.Z3_OP_ITE):
+            condition, a, b = given.children()
+            return z3.If(condition, self.function(name, a), self.function(name, b))
         if name == "unary Reciprocal ()" and z3.is_rational_value(given) and given.as_fraction() != 0:
             return z3.simplify(1 / given)
         if name == "unary Sqrt ()" and z3.is_rational_value(given) and given.as_fraction() in (0, 1):
@@ -201,6 +239,8 @@ class Instance:
         if self.reals and name in FUNCTIONS:
             return FUNCTIONS[name](self, self._plain, given)
         name = {WIDE_EXP: EXP, WIDE_LOG: LOG}.get(name, name)
+        if name == EXP and self.reals and z3.is_rational_value(given) and given.as_fraction() == 0:
+            return z3.RealVal(1)
         made = self._plain(name, *arguments)
         if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
             self.lemmas.append(self._plain(name, made) == made)
@@ -309,52 +349,12 @@ class Instance:
 
     # --- names and settings -------------------------------------------------------------------------------
 
-    def name(self, names: Sequence[str]) -> Name:
-        self._names.append(Name(names, self))
-        return self._names[-1]
-
     def split(self) -> bool:
         """Choose what was left open so far: names, and which conditions hold; False where that is nothing."""
         names = [name for name in self._names if name.chosen is None]
         for name in names:
             name.spelled()
-        return self.path.split() or bool(names)
-
-    def spelled(self, op: Any) -> str:
-        return op.spelled() if isinstance(op, Name) else op
-
-    def once_named(self, op: Any, function: Callable[[str], None]) -> None:
-        """Run a function with the name, as soon as it is chosen."""
-        if isinstance(op, Name) and op.chosen is None:
-            op.waiting.append((self.showing, function))
-        else:
-            function(self.spelled(op))
-
-    def name_so_far(self, op: Any) -> str:
-        """The name, or of one that is not chosen yet what means any."""
-        if not isinstance(op, Name):
-            return op
-        return op.chosen or f"any.{op.number}"
-
-    def type_name(self, types: Sequence[int]) -> TypeName:
-        return TypeName(types, self)
-
-    def type_so_far(self, to: Any) -> Any:
-        """The type, or of one that is not chosen yet what means any."""
-        if not isinstance(to, TypeName):
-            return to
-        return f"any.{to.number}" if to.chosen is None else to.chosen
-
-    def settings(self, op: Any) -> Any:
-        return () if isinstance(op, str) and op not in WITH_SETTINGS else Settings(op, self)
-
-    def settings_so_far(self, settings: Any) -> Any:
-        if not isinstance(settings, Settings):
-            return settings
-        name = self.name_so_far(settings.op)
-        if settings.chosen is None and name in UNARY and name not in WITH_SETTINGS:
-            return ()
-        return settings.chosen if settings.chosen is not None else f"any.{settings.number}"
+        return any((self.path.split(), bool(names), settle_numbers(self)))
 
     # --- tensors ------------------------------------------------------------------------------------------
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import z3
 
+from egraph_opt.operators.elementwise import UNARY
+from egraph_opt.proofs.paths import Path
+
 SETTINGS = {
     "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
     "Selu": ("alpha", "gamma"), "Swish": ("alpha",), "ThresholdedRelu": ("alpha",),
@@ -107,3 +110,56 @@ class TypeName:
         if self.chosen is None:
             self.chosen = self.types[self.scene.choose(len(self.types))]
         return self.chosen
+
+
+class Naming:
+    """Where names, settings and types are left open.
+
+    Attributes:
+        path: along which they are chosen.
+        showing: whether what operators ask of them has to be shown.
+    """
+
+    path: Path
+    showing: bool
+    _names: list[Name]
+
+    def name(self, names: Sequence[str]) -> Name:
+        self._names.append(Name(names, self))
+        return self._names[-1]
+
+    def spelled(self, op: Any) -> str:
+        return op.spelled() if isinstance(op, Name) else op
+
+    def once_named(self, op: Any, function: Callable[[str], None]) -> None:
+        """Run a function with the name, as soon as it is chosen."""
+        if isinstance(op, Name) and op.chosen is None:
+            op.waiting.append((self.showing, function))
+        else:
+            function(self.spelled(op))
+
+    def name_so_far(self, op: Any) -> str:
+        """The name, or of one that is not chosen yet what means any."""
+        if not isinstance(op, Name):
+            return op
+        return op.chosen or f"any.{op.number}"
+
+    def type_name(self, types: Sequence[int]) -> TypeName:
+        return TypeName(types, self)
+
+    def type_so_far(self, to: Any) -> Any:
+        """The type, or of one that is not chosen yet what means any."""
+        if not isinstance(to, TypeName):
+            return to
+        return f"any.{to.number}" if to.chosen is None else to.chosen
+
+    def settings(self, op: Any) -> Any:
+        return () if isinstance(op, str) and op not in WITH_SETTINGS else Settings(op, self)
+
+    def settings_so_far(self, settings: Any) -> Any:
+        if not isinstance(settings, Settings):
+            return settings
+        name = self.name_so_far(settings.op)
+        if settings.chosen is None and name in UNARY and name not in WITH_SETTINGS:
+            return ()
+        return settings.chosen if settings.chosen is not None else f"any.{settings.number}"

@@ -11,19 +11,20 @@ from typing import Any, Literal
 import z3
 
 from egraph_opt.check.refusal import LawRefusedError
-from egraph_opt.check.scope import Rejected, parts
+from egraph_opt.check.scope import operators_in, parts
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
-from egraph_opt.proofs.equality import prove_equal
+from egraph_opt.operators.expressions import Constant
+from egraph_opt.proofs.goals import joined, show_goals
 from egraph_opt.proofs.hosts import is_question
-from egraph_opt.proofs.instance import Arithmetic, Instance
-from egraph_opt.proofs.paths import Dead, Path, Unproved, explore
+from egraph_opt.proofs.instance import Arithmetic, Dims, Instance
+from egraph_opt.proofs.paths import Path, Unproved, explore
 from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides
-from egraph_opt.proofs.sums import decided, index_below
-from egraph_opt.proofs.trail import Open
-from egraph_opt.semantics.values import NoMeaningError, Value
+from egraph_opt.proofs.tables import definitions_of, with_own_rules, without_demands
+from egraph_opt.proofs.trail import NO_TIME, Open
+from egraph_opt.semantics.values import NoMeaningError
 
 Status = Literal["proved", "refuted", "open"]
 
@@ -36,16 +37,20 @@ MOST_RANK_OF_SYMBOLS = 2
 MOST_AXES = 4
 """Of dims that a pattern leaves open."""
 
-MOST_STEPS = 4
-"""Entries of tables that are filled for a statement: a chain along a list, say, has so many links."""
+STEPS_OF_TABLES = (4, 7)
+"""Entries of tables that are filled for a statement: a chain along a list, say, has so many links.  More are
+filled where nothing is proved by fewer."""
 
 SECONDS = 10.0
+
+SHARE_OF_TRIAL = 0.5
+"""Of the time, for one way to fill tables before the next."""
 
 SHARE_OF_RANKS = 0.2
 """Of the time, for ranks above the least."""
 
-SHARE_OF_WEAK = 0.1
-"""Of the time, for what follows without conditions."""
+SHARE_OF_WEAK = 0.5
+"""Of the time, for what follows with fewer conditions."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class LawProof:
         ranks: of operands that may have any, up to which it is proved.
         cases: how many were looked at.
         notes: what the proof takes for granted.
+        operators: those of which a meaning was looked for.
     """
 
     name: str
@@ -70,6 +76,7 @@ class LawProof:
     cases: int
     seconds: float
     notes: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
 
 
 def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProof:
@@ -87,7 +94,7 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     try:
         with symbolic_python(law):
             for side in sides_of(law):
-                state.take(side)
+                state.take_apart(with_own_rules(side, law))
         reason = state.shortfall()
         status = "open" if reason else "proved"
     except Open as error:
@@ -104,7 +111,7 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     spent = time.process_time() - began
     return LawProof(
         law.key, status, reason, state.arithmetic, state.ranks, state.cases, spent,
-        tuple(sorted(state.notes)),
+        tuple(sorted(state.notes)), tuple(sorted(state.operators)),
     )  # fmt: skip
 
 
@@ -137,6 +144,14 @@ def least_rank(side: Side) -> int:
     return 3 if sorts & NAMING_AXES or heads & OF_MATRICES else 2
 
 
+def parts_named(side: Side) -> int:
+    """How many outputs of an operator a statement names."""
+    terms = (*side.tops, *side.named.values(), *side.written)
+    every = {part for top in terms for part in parts(top) if getattr(part.head, "name", "") == "output"}
+    numbers = [n.head.value for part in every if isinstance((n := part.arguments[1]).head, Constant)]
+    return max(numbers, default=0) + 1
+
+
 NAMING_AXES = frozenset("Axis Axes Cut Dims Pads Place Ranges Sizes Slices Steps".split())
 """Sorts of attributes that tell axes apart."""
 
@@ -150,6 +165,7 @@ class _State:
 
     Attributes:
         arithmetic: the one that the law claims.
+        kept: the conditions that a statement needs, by its identity; None where it needs them all.
         of_symbols: why it is not shown where dims are symbols to the host.
     """
 
@@ -161,12 +177,42 @@ class _State:
     of_symbols: str = ""
     cases: int = 0
     notes: set[str] = field(default_factory=set)
+    operators: set[str] = field(default_factory=set)
     asks_dims: bool = False
+    asks_ranks: bool = False
     new: int = 0
+    steps: int = STEPS_OF_TABLES[0]
+    kept: dict[int, tuple[Any, ...] | None] = field(default_factory=dict)
 
     def shortfall(self) -> str:
         """What is missing where the law claims more than follows."""
         return f"it holds where dims are numbers; of symbols: {self.of_symbols}" if self.of_symbols else ""
+
+    def take_apart(self, side: Side) -> None:
+        """Prove a statement, without the marks that it asks where it follows so, by few steps or by more."""
+        if not side.asks_tables:
+            self.take(side)
+            return
+        before = self.ranks, set(self.notes), self.of_symbols, self.stop
+        fewer = without_demands(side)
+        trials = [(each, steps) for steps in STEPS_OF_TABLES for each in (fewer, side) if each is not None]
+        for each, steps in trials:
+            until = time.process_time() + self.seconds * SHARE_OF_TRIAL
+            last = (each, steps) == trials[-1]
+            self.ranks, self.notes, self.of_symbols = before[0], set(before[1]), before[2]
+            if not last:
+                self.stop = lambda until=until: before[-1]() or time.process_time() > until  # type: ignore[misc]
+            self.steps = steps
+            try:
+                self.take(each)
+            except (Open, Unproved, NoMeaningError):
+                if last:
+                    raise
+            else:
+                if not self.of_symbols:
+                    break
+            finally:
+                self.stop = before[-1]
 
     def take(self, side: Side) -> None:
         """Prove a statement: rank after rank with numbers for dims, then with symbols.
@@ -175,18 +221,20 @@ class _State:
             Unproved: one of its cases does not follow.
             Open: time is up before `least_rank` is reached, or no case meets the conditions.
         """
-        self.asks_dims, least = False, least_rank(side)
-        numbers, reached = self._follow(side, range(least + 1), False, self.stop), least
+        self.asks_dims, self.asks_ranks, least = False, False, least_rank(side)
+        numbers, reached = self._follow(side, range(least + 1), "numbers", self.stop), least
         while not numbers and reached < MOST_RANK:  # a law of images, say
             reached += 1
-            numbers = self._follow(side, range(reached + 1), False, self.stop, new=True)
+            numbers = self._follow(side, range(reached + 1), "numbers", self.stop, new=True)
         if self.asks_dims or not numbers:  # else symbols are the same to it
             self._of_symbols(side, numbers, reached if reached > least and numbers else 0)
+        if self.asks_ranks:
+            self._of_unknown(side, reached)
         until = time.process_time() + self.seconds * SHARE_OF_RANKS
         with suppress(Open):
             for rank in range(reached + 1, MOST_RANK + 1):
                 stop = lambda: self.stop() or time.process_time() > until  # noqa: E731
-                self._follow(side, range(rank + 1), False, stop, new=True)
+                self._follow(side, range(rank + 1), "numbers", stop, new=True)
                 reached = rank
         self.ranks = min(self.ranks, reached)
 
@@ -198,7 +246,7 @@ class _State:
         """
         try:
             ranks = range((only or MOST_RANK_OF_SYMBOLS) + 1)
-            found = self._follow(side, ranks, True, self.stop, new=bool(only))
+            found = self._follow(side, ranks, "symbols", self.stop, new=bool(only))
         except (Open, NoMeaningError) as error:
             if not numbers:
                 raise
@@ -207,119 +255,92 @@ class _State:
             if not found and not numbers:
                 raise Open(f"no case that was looked at meets the conditions of statement {side.rule}")
 
+    def _of_unknown(self, side: Side, reached: int) -> None:
+        """Prove a statement where a host function knows no shapes.
+
+        Raises:
+            Unproved: a law takes what is not known for known.
+        """
+        try:
+            self._follow(side, range(reached + 1), "unknown", self.stop)
+        except (Open, NoMeaningError) as error:
+            self.of_symbols = self.of_symbols or f"where shapes are not known: {error}"
+
     def _follow(
-        self, side: Side, ranks: Sequence[int], texts: bool, stop: Callable[[], bool], *, new: bool = False
+        self, side: Side, ranks: Sequence[int], dims: Dims, stop: Callable[[], bool], *, new: bool = False
     ) -> int:
         """How many cases follow; where only the highest rank is new, those that have it."""
         self.new = ranks[-1] if new else 0
-        found = self._weakly(side, ranks, texts) or self._cases(side, ranks, texts, stop)
+        found = self._weakly(side, ranks, dims, stop) or self._cases(side, ranks, dims, stop)
         self.cases += found
         return found
 
-    def _weakly(self, side: Side, ranks: Sequence[int], texts: bool) -> int:
-        """How many cases follow without conditions; 0 where it has some and needs them."""
-        if not any(map(is_question, (*side.statement.conditions, *side.conditions))):
-            return 0
+    def _weakly(self, side: Side, ranks: Sequence[int], dims: Dims, stop: Callable[[], bool]) -> int:
+        """How many cases follow with some of the conditions; 0 where it has none to spare, or they do not.
+
+        One condition after another is added, each time the one with which most cases follow.
+        """
+        every = dict.fromkeys((*side.statement.conditions, *side.conditions))
+        questions = [c for c in every if is_question(c)]
         until = time.process_time() + self.seconds * SHARE_OF_WEAK
-        try:
-            return self._cases(
-                side, ranks, texts, lambda: self.stop() or time.process_time() > until, weakly=True
-            )
-        except (Open, Unproved, NoMeaningError):
+        late = lambda: stop() or time.process_time() > until  # noqa: E731
+        kept = self.kept.get(id(side.statement), ())
+        if kept is None or len(kept) >= len(questions):
             return 0
+        found, whole = self._tried(side, ranks, dims, late, kept)
+        while not whole and found is not None and len(kept) + 1 < len(questions):
+            trials = []  # type: ignore[var-annotated]
+            for question in questions:
+                if question not in kept:
+                    count, whole = self._tried(side, ranks, dims, late, (*kept, question))
+                    trials.append((-1 if count is None else count, -len(trials), (*kept, question)))
+                    if whole or count is None:
+                        break
+            (found, _, kept) = trials[-1] if whole else max(trials)
+            found = None if count is None else found
+        self.kept[id(side.statement)] = kept if whole else None
+        return found if whole and found else 0
 
-    def _cases(
-        self, side: Side, ranks: Sequence[int], texts: bool, stop: Callable[[], bool], *, weakly: bool = False
-    ) -> int:
-        return sum(explore(lambda path: self._case(side, path, ranks, texts, weakly), stop))
-
-    def _case(self, side: Side, path: Path, ranks: Sequence[int], texts: bool, weakly: bool) -> int:
-        most_axes = max(ranks[-1], MOST_AXES)
-        scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, texts=texts)
-        if side.asks_tables:
-            side = _joined(side, scene)
-        sides = Sides(side, scene, ranks, new=self.new)
+    def _tried(
+        self, side: Side, ranks: Sequence[int], dims: Dims, stop: Callable[[], bool], kept: tuple[Any, ...]
+    ) -> tuple[int | None, bool]:
+        """How many cases follow before one does not, None where time is up; and whether all do."""
+        found = 0
         try:
-            sides.match(weakly=weakly)
+            for each in explore(lambda path: self._case(side, path, ranks, dims, kept), stop):
+                found += each
+        except (Open, NoMeaningError) as error:
+            return (None if str(error) == NO_TIME else found), False
+        except Unproved:
+            return found, False
+        return found, True
+
+    def _cases(self, side: Side, ranks: Sequence[int], dims: Dims, stop: Callable[[], bool]) -> int:
+        return sum(explore(lambda path: self._case(side, path, ranks, dims, None), stop))
+
+    def _case(
+        self, side: Side, path: Path, ranks: Sequence[int], dims: Dims, kept: tuple[Any, ...] | None
+    ) -> int:
+        most_axes = max(ranks[-1], MOST_AXES)
+        scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, dims=dims)
+        scene.parts = max(scene.parts, parts_named(side) + 1)  # one for all that are not named
+        if side.asks_tables:
+            side = joined(side, scene, self.steps)
+        self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
+        sides = Sides(side, scene, ranks, new=self.new, definitions=definitions_of(self.law))
+        try:
+            sides.match(kept)
             matched = dict(sides.environment)
             try:
-                _show_goals(sides)
+                show_goals(sides)
             except Unproved:
                 sides.go_back(matched)
                 if not scene.split():
                     raise
-                _show_goals(sides)
+                show_goals(sides)
         finally:
             self.asks_dims |= scene.asks_dims
+            self.asks_ranks |= scene.asks_ranks
+            self.operators |= scene.operators
         self.notes |= scene.notes
         return 1
-
-
-def _joined(side: Side, scene: Instance) -> Side:
-    """A statement with what fills the tables that it asks, for any rules that do."""
-    scene.notes.add(f"entries of tables are filled by at most {MOST_STEPS} rules")
-    try:
-        return side.joined_by(scene.choose, MOST_STEPS)
-    except Rejected as error:
-        raise Dead from error
-
-
-def _show_goals(sides: Sides) -> None:
-    """Show that one of the pairs that have to be equal is; each is another path.
-
-    Raises:
-        Unproved: it does not follow.
-    """
-    pairs = [pair for goal in sides.goals() for pair in _pairs(*goal)]
-    if pairs:
-        _show(sides.scene, *pairs[sides.scene.choose(len(pairs))])
-
-
-def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
-    """The tensors that have to be one, of bundles their outputs."""
-    if not (isinstance(left, tuple) and isinstance(right, tuple)):
-        return [(left, right)]
-    if len(left) != len(right):
-        raise Unproved("that there are as many outputs")
-    return list(zip(left, right, strict=True))
-
-
-def _show(scene: Instance, left: Any, right: Any) -> None:
-    """Show that two values are one.
-
-    Raises:
-        Unproved: it does not follow.
-    """
-    if left is None or right is None:
-        if left is not right:
-            raise Unproved("that an operand is there")
-        return
-    assert isinstance(left, Value) and isinstance(right, Value)
-    if left is right:
-        return
-    if left.rank != right.rank:
-        raise Unproved(f"that the ranks are equal: {left.rank} and {right.rank}")
-    for a, b in zip(left.shape, right.shape, strict=True):
-        if not scene.same(a, b) and not prove_equal(scene, a, b):
-            raise Unproved(f"that dims are equal: {a} and {b}")
-    if scene.root(left.dtype) != scene.root(right.dtype) and left.dtype() != right.dtype():
-        raise Unproved("that the types are equal")
-    if left.origin is right.origin:  # views with the same dims
-        return
-    scene.showing = False
-    index = [_index(scene, dim) for dim in right.shape]
-    scene.showing = True
-    a, b = (decided(scene.path.follows, value.at(index)) for value in (left, right))
-    if not prove_equal(scene, a, b):
-        raise Unproved(f"that elements are equal: {z3.simplify(a)} and {z3.simplify(b)}"[:600])
-
-
-def _index(scene: Instance, dim: z3.ArithRef) -> z3.ArithRef:
-    """Any index along an axis."""
-
-    def fresh(bound: z3.ArithRef) -> z3.ArithRef:
-        made = scene.whole("i")
-        scene.path.assume(z3.And(made >= 0, made < bound))  # there is none where the bound is 0
-        return made
-
-    return index_below(z3.simplify(dim), fresh)

@@ -20,6 +20,7 @@ import z3
 
 from egraph_opt.laws.law import Law
 from egraph_opt.operators.host import HostFunction
+from egraph_opt.proofs.contracts import CONTRACTS
 from egraph_opt.proofs.merging import hangs_on_path, is_helper, merged
 from egraph_opt.proofs.numbers import (
     SYMBOLS,
@@ -350,6 +351,8 @@ def symbolic_python(law: Law) -> Iterator[None]:
 
 def _symbolic(value: Any) -> Any:
     """What host functions find in the stead of a function or a constant of their modules."""
+    if id(value) in CONTRACTS:
+        return CONTRACTS[id(value)]
     if type(value) is builtins.frozenset and value and all(type(v) is builtins.int for v in value):
         return TypeSet(value)
     if hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import z3
 
-from egraph_opt.check.operands import may_be_absent
 from egraph_opt.check.scope import TERMS, parts
 from egraph_opt.check.sides import Side
 from egraph_opt.laws.statements import Absent, Differs, Equality, Equals, Guard, Union
@@ -20,14 +20,13 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.merging import is_handed
 from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
+from egraph_opt.proofs.operands import KEEP_RANK, fitting_ranks, may_be_left_out
 from egraph_opt.proofs.paths import Dead, Unproved
+from egraph_opt.proofs.tables import Definitions
 from egraph_opt.proofs.trail import Open
 from egraph_opt.proofs.ways import answer_of
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
 from egraph_opt.semantics.values import NoMeaningError, Value, choosers, meanings
-
-KEEP_RANK = frozenset("cast conv pad pool slice_ softmax transpose unary".split())
-"""Operators whose result has the rank of their first operand."""
 
 LIST_LENGTHS = (1, 2, 3)
 """How many operands a list that a pattern leaves open has."""
@@ -44,22 +43,33 @@ class Sides:
 
     Args:
         new: a rank that some operand has to have.
+        definitions: functions of lists that are written.
 
     Attributes:
         environment: what variables and terms stand for.
     """
 
-    def __init__(self, side: Side, scene: Instance, ranks: Sequence[int], *, new: int = 0) -> None:
+    def __init__(
+        self,
+        side: Side,
+        scene: Instance,
+        ranks: Sequence[int],
+        *,
+        new: int = 0,
+        definitions: Definitions = MappingProxyType({}),
+    ) -> None:
         self.side, self.scene, self.ranks, self.new = side, scene, ranks, new
+        self.definitions = definitions
         self.environment: dict[Expression, Any] = {}
         self.limits: dict[str, Any] = {}
-        self._writes = False
+        self._writes = self._in_list = False
 
-    def match(self, *, weakly: bool = False) -> None:
+    def match(self, kept: Collection[Any] | None = None) -> None:
         """Take the pattern to be there and the conditions to hold.
 
         Args:
-            weakly: host functions that answer yes or no are not asked: what holds without them, holds.
+            kept: of the host functions that answer yes or no those that are asked; None for all.  What holds
+                without the others, holds.
 
         Raises:
             Dead: they cannot.
@@ -73,7 +83,7 @@ class Sides:
                 for c in conditions
                 if not isinstance(c, Guard)
                 and getattr(c, "left", None) not in named
-                and not (weakly and is_question(c))
+                and not (kept is not None and is_question(c) and c not in kept)
             ),
             key=lambda c: not isinstance(c, Equals),
         )
@@ -162,7 +172,32 @@ class Sides:
             return self._number(expression.arguments[0].head.value, 1, None)
         if isinstance(head, Function) and head.name in operators():
             return self._operator(expression, ranks)
+        if getattr(head, "name", "") == "append":
+            return tuple(each for argument in expression.arguments for each in self.value(argument))
+        if head in self.definitions:
+            return self._defined(expression)
         raise Open(f"an entry of the table {getattr(head, 'name', head)}")
+
+    def _defined(self, expression: Expression) -> Any:
+        """What a function is that rules define, of values."""
+        given = [self.value(argument) for argument in expression.arguments]
+        for entry, value in self.definitions[expression.head]:
+            inner = Sides(self.side, self.scene, self.ranks, definitions=self.definitions)
+            inner._writes = self._writes
+            if all(map(inner.fits, entry.arguments, given)):
+                return inner.value(value)
+        raise Open(f"an entry of the table {expression.head.name}")
+
+    def fits(self, pattern: Expression, value: Any) -> bool:
+        """Whether a value is of a pattern, whose variables are bound then."""
+        if isinstance(pattern.head, Variable):
+            self.environment[pattern] = value
+            return True
+        if pattern.head is nil:
+            return value == ()
+        if pattern.head is cons and isinstance(value, tuple) and value:
+            return all(map(self.fits, pattern.arguments, (value[0], value[1:])))
+        return False
 
     def _number(self, name: str, least: int, most: int | None) -> Any:
         if name not in self.limits:
@@ -179,7 +214,8 @@ class Sides:
             raise Unbound(repr(variable))
         if kind == "tensors":
             rank = ranks[self.scene.choose(len(ranks))]
-            count = LIST_LENGTHS[self.scene.choose(len(LIST_LENGTHS))]
+            lengths = (0, *LIST_LENGTHS) if self._in_list else LIST_LENGTHS
+            count = lengths[self.scene.choose(len(lengths))]
             self.scene.notes.add(f"lists have {LIST_LENGTHS[0]} to {LIST_LENGTHS[-1]} operands")
             return tuple(self.scene.leaf(f"{variable!r}{k}", rank) for k in range(count))
         if absent and self.scene.choose(2):
@@ -194,10 +230,15 @@ class Sides:
             ranks = (found[0].rank,) if found[0] is not None else ranks
         if expression.head is nil:
             return tuple(found)
-        return (*found, *self.value(expression, ranks=ranks))
+        before, self._in_list = self._in_list, bool(found)
+        try:
+            return (*found, *self.value(expression, ranks=ranks))
+        finally:
+            self._in_list = before
 
     def _operator(self, expression: Expression, ranks: Sequence[int]) -> Any:
         declared = operator_named(expression.head.name)
+        self.scene.operators.add(declared.name)
         if declared.name == "none":
             return None
         if declared.name not in meanings and declared.expand is None:
@@ -206,8 +247,8 @@ class Sides:
         known: list[Any] = []
         wanted = ranks if declared.name in KEEP_RANK else self.ranks
         for k in declared.operand_positions:
-            fitting = _fitting_ranks(declared.name, len(known), known, wanted)
-            missing = may_be_absent(declared.name, len(known))
+            fitting = fitting_ranks(declared.name, len(known), known, wanted)
+            missing = may_be_left_out(declared, k, len(known))
             made = self.value(expression.arguments[k], absent=missing, ranks=fitting)
             if made is None and not missing:
                 if self._writes:
@@ -237,6 +278,7 @@ class Sides:
         found: list[Value] = []
         for step in steps:
             inner = operator_named(step.operator)
+            self.scene.operators.add(inner.name)
             values = [self._operand(each, operands, found) for each in step.operands]
             listed = [tuple(values)] if "tensors" in inner.kinds else values
             attributes, rest = iter(step.attributes), iter(listed)
@@ -354,16 +396,3 @@ class Sides:
             raise Open("two terms that are one class")
         a, b = (self._string(e) if e.sort.kind == "string" else self._asked(e) for e in (left, right))
         return bool(a == b)
-
-
-def _fitting_ranks(operator: str, position: int, before: list[Any], ranks: Sequence[int]) -> Sequence[int]:
-    """The ranks that an operand of an operator can have."""
-    first = before[0] if before else None
-    most = ranks[-1]
-    if operator in ("conv", "conv_transpose", "pool", "global_pool"):
-        return ((3, 4) if most > 3 else (3,), (first.rank if isinstance(first, Value) else 3,), (1,))[
-            position
-        ]
-    if operator == "batchnorm":
-        return range(2, most + 1) if position == 0 else (1,)
-    return ranks

@@ -8,8 +8,9 @@ import z3
 from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS, HOLDS, INTEGERS
+from egraph_opt.semantics.integers import ordered
 from egraph_opt.semantics.pointwise import TYPES, mapped
-from egraph_opt.semantics.values import ElementType, Value, means, of_type
+from egraph_opt.semantics.values import ElementType, Index, Value, means, of_type
 
 Real: TypeAlias = z3.ArithRef
 
@@ -33,7 +34,12 @@ def cast(scene: Any, x: Value, to: Any) -> Value:
     that in float32.
     """
 
+    def at(i: Index) -> Real:
+        scene.is_surely_in(x.dtype, INTEGERS)  # which leaves only the types that are possible
+        return kept(x.at(i))
+
     def kept(a: Real) -> Real:
+        a = ordered(scene, x.dtype, a)
         target, own = scene.type_so_far(to), scene.root(x.dtype)
         holds = own == TensorProto.BOOL or target in HOLDS.get(own, ())
         if holds and (scene.reals or own not in FLOATS or own == target):
@@ -47,4 +53,4 @@ def cast(scene: Any, x: Value, to: Any) -> Value:
         return made
 
     known = of_type(to) if isinstance(to, int) else ElementType(lambda: scene.type_so_far(to), to.settled)
-    return Value(known, x.shape, lambda i: kept(x.at(i)), mapped(kept, x))
+    return Value(known, x.shape, at, mapped(kept, x))

@@ -10,6 +10,7 @@ import z3
 from onnx import TensorProto
 
 from egraph_opt.semantics.folds import any_flag
+from egraph_opt.semantics.integers import place_of
 from egraph_opt.semantics.movement import any_axis, expanded, sliced, view
 from egraph_opt.semantics.values import Index, Value, means, number, of_type, product
 
@@ -106,7 +107,7 @@ def gather_elements(scene: Any, x: Value, indices: Value, axis: int) -> Value:
     )
 
     def at(i: Index) -> z3.ArithRef:
-        k = z3.ToInt(indices.at(i))
+        k = place_of(scene, indices, i)
         return x.at([*i[:axis], z3.If(k < 0, k + x.shape[axis], k), *i[axis + 1 :]])
 
     return Value(x.dtype, indices.shape, at, x.splat)
@@ -118,7 +119,7 @@ def reverse_sequence(scene: Any, x: Value, lengths: Value, time: int) -> Value:
     scene.must(lengths.shape[0] == x.shape[1 - time])
 
     def at(i: Index) -> z3.ArithRef:
-        many = z3.ToInt(lengths.at([i[1 - time]]))
+        many = place_of(scene, lengths, [i[1 - time]])
         place = z3.If(i[time] < many, many - 1 - i[time], i[time])
         return x.at([*i[:time], place, *i[time + 1 :]])
 

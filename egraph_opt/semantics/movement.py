@@ -9,6 +9,7 @@ from typing import Any
 import z3
 from onnx import TensorProto
 
+from egraph_opt.semantics.integers import place_of
 from egraph_opt.semantics.values import (
     Index,
     Scene,
@@ -141,7 +142,8 @@ def concat(scene: Scene, xs: Sequence[Value], axis: int) -> Value:
 
 
 def any_sizes(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(scene.dim() for _ in range(scene.choose(2) + 2))
+    """As many parts as a statement names, one more, or fewer: an e-graph has others than it asks for."""
+    return tuple(scene.dim() for _ in range(1 + scene.choose(scene.parts)))
 
 
 @means("split", axis=any_axis, sizes=any_sizes)
@@ -175,7 +177,7 @@ def gather(scene: Scene, x: Value, indices: Value, axis: int) -> Value:
     many, dim = indices.rank, x.shape[axis]
 
     def at(i: Index) -> z3.ArithRef:
-        k = z3.ToInt(indices.at(i[axis : axis + many]))
+        k = place_of(scene, indices, i[axis : axis + many])
         return x.at([*i[:axis], z3.If(k < 0, k + dim, k), *i[axis + many :]])
 
     return Value(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), at, x.splat)

@@ -19,9 +19,9 @@ from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
+from egraph_opt.semantics.activations import DEFINED, OF_EXPONENTIALS, WITH_SETTINGS, maximum, minimum
+from egraph_opt.semantics.integers import ordered
 from egraph_opt.semantics.values import (
-    WIDE_EXP,
-    WIDE_LOG,
     ElementType,
     NoMeaningError,
     Scene,
@@ -50,70 +50,11 @@ def _holds(value: Real) -> z3.BoolRef:
     return value != 0
 
 
-def _max(a: Real, b: Real) -> Real:
-    return z3.If(a >= b, a, b)
-
-
-def _min(a: Real, b: Real) -> Real:
-    return z3.If(a <= b, a, b)
-
-
 KNOWN_UNARY: dict[str, Callable[[Real], Real]] = {
     "Abs": lambda a: z3.If(a >= 0, a, -a),
     "Not": lambda a: _truth(a == 0),
     "Relu": lambda a: z3.If(a > 0, a, z3.RealVal(0)),
     "Sign": lambda a: z3.If(a > 0, z3.RealVal(1), z3.If(a < 0, z3.RealVal(-1), z3.RealVal(0))),
-}
-
-
-def _clip(scene: Any, settings: dict[str, Any], a: Real) -> Real:
-    low, high = settings["min"], settings["max"]
-    a = a if low is None else _max(a, scene.real_formula(low))
-    return a if high is None else _min(a, scene.real_formula(high))
-
-
-def _hard_sigmoid(scene: Any, settings: dict[str, Any], a: Real) -> Real:
-    alpha, beta = (scene.real_formula(settings[name]) for name in ("alpha", "beta"))
-    line = scene.add(scene.multiply(alpha, a), beta)
-    return _max(z3.RealVal(0), _min(z3.RealVal(1), line))
-
-
-def _leaky_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
-    return z3.If(a >= 0, a, scene.multiply(scene.real_formula(settings["alpha"]), a))
-
-
-def _thresholded_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
-    return z3.If(a > scene.real_formula(settings["alpha"]), a, z3.RealVal(0))
-
-
-def _sigmoid(scene: Any, a: Real) -> Real:
-    below = z3.RealVal(1) + scene.function(WIDE_EXP, z3.simplify(-a))
-    return scene.function("unary Reciprocal ()", below)
-
-
-def _softsign(scene: Any, a: Real) -> Real:
-    below = z3.RealVal(1) + z3.If(a >= 0, a, -a)
-    return scene.multiply(a, scene.function("unary Reciprocal ()", below))
-
-
-def _tanh(scene: Any, a: Real) -> Real:
-    below = z3.RealVal(1) + scene.function(WIDE_EXP, z3.simplify(2 * a))
-    return 1 - 2 * scene.function("unary Reciprocal ()", below)
-
-
-DEFINED: dict[str, Callable[[Any, Real], Real]] = {
-    "Sigmoid": _sigmoid,
-    "Softplus": lambda scene, a: scene.function(WIDE_LOG, 1 + scene.function(WIDE_EXP, a)),
-    "Softsign": _softsign,
-    "Tanh": _tanh,
-}
-"""Functions in terms of others, in the reals."""
-
-WITH_SETTINGS: dict[str, Callable[[Any, dict[str, Any], Real], Real]] = {
-    "Clip": _clip,
-    "HardSigmoid": _hard_sigmoid,
-    "LeakyRelu": _leaky_relu,
-    "ThresholdedRelu": _thresholded_relu,
 }
 
 
@@ -214,10 +155,12 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
             scene.known(scene.function("unary Abs ()", scene.negated(a)) == made)
             return made
         if name in KNOWN_UNARY and (scene.compares or name == "Not"):
-            return KNOWN_UNARY[name](a)
+            return KNOWN_UNARY[name](ordered(scene, x.dtype, a))
         if scene.compares and isinstance(given, tuple) and name in WITH_SETTINGS:
-            return WITH_SETTINGS[name](scene, dict(given), a)
-        if scene.reals and name in DEFINED:
+            return WITH_SETTINGS[name](scene, dict(given), ordered(scene, x.dtype, a))
+        if scene.reals and isinstance(given, tuple) and name in OF_EXPONENTIALS:
+            return OF_EXPONENTIALS[name](scene, dict(given), a)
+        if name in DEFINED and (scene.reals or (name == "Softsign" and scene.compares)):
             return DEFINED[name](scene, a)
         if scene.reals and isinstance(given, tuple) and (steps := expand_activation(name, given)):
             return _stepwise(scene, steps, x.dtype, a)
@@ -265,7 +208,7 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
             scene.known(z3.Implies(a == 0, made == b), z3.Implies(b == 0, made == a))
         return made
     if name in LOGIC or (name in KNOWN_BINARY and (scene.compares or scene.is_surely_in(dtype, INTEGERS))):
-        return KNOWN_BINARY[name](a, b)
+        return KNOWN_BINARY[name](ordered(scene, dtype, a), ordered(scene, dtype, b))
     if name in COMPARES:
         return _compared(scene, name, a, b)
     if name == "Sub":
@@ -332,12 +275,14 @@ def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
     shape = broadcast_shape(scene, [x.shape for x in xs])
     name = scene.spelled(op)
     scene.among(xs[0].dtype, taken_by(name))
-    joins: dict[str, Any] = {"Sum": scene.add, "Mean": scene.add, "Max": _max, "Min": _min}
+    joins: dict[str, Any] = {"Sum": scene.add, "Mean": scene.add, "Max": maximum, "Min": minimum}
+    compares = name in ("Max", "Min")
     if not scene.compares:
         joins |= {n: lambda a, b, n=n: scene.function(f"variadic {n}", a, b) for n in ("Max", "Min")}
 
     def at(i: Any) -> Real:
-        total: Real = reduce(joins[name], [x.at(broadcast_index(x, i, shape)) for x in xs])
+        given = [x.at(broadcast_index(x, i, shape)) for x in xs]
+        total: Real = reduce(joins[name], [ordered(scene, xs[0].dtype, a) if compares else a for a in given])
         return scene.multiply(total, z3.Q(1, len(xs))) if name == "Mean" else total
 
     return Value(xs[0].dtype, shape, at)

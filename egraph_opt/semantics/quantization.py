@@ -7,6 +7,7 @@ from typing import Any
 import z3
 from onnx import TensorProto
 
+from egraph_opt.semantics.integers import ordered
 from egraph_opt.semantics.movement import any_axis
 from egraph_opt.semantics.pointwise import arithmetic
 from egraph_opt.semantics.values import ElementType, Index, Value, is_number, means, of_type
@@ -71,6 +72,7 @@ def dequantize(scene: Any, q: Value, scale: Value, zero: Value | None, axis: int
 
     def at(i: Index) -> z3.ArithRef:
         element, factor, none = q.at(i), *(part(i) for part in parts)
+        element = ordered(scene, q.dtype, element)
         return scene.multiply(scene.add(element, -none), factor)
 
     return Value(scale.dtype, q.shape, at)

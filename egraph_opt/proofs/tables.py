@@ -1,0 +1,107 @@
+"""Tables of a statement: what marks terms, what the law's own rules fill, and functions that rules define.
+
+Tables without values mark terms, so that work is done where it is wanted: lists of concatenations, say, whose
+tails are walked along.  What is so of all terms is so of those that are marked.  Rules such as
+`f(nil) = nil, f(cons(x, xs)) = cons(g(x), f(xs))` define a function of lists, which is computed where it is
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from egraph_opt.check.resolution import Filler, Fillers, asks, without_places
+from egraph_opt.check.scope import parts, sides
+from egraph_opt.check.sides import Side, side_of
+from egraph_opt.laws.law import Law, auxiliaries, statements
+from egraph_opt.laws.statements import Assignment, Equals, Guard, Rule, Union, unguarded
+from egraph_opt.operators.declaration import operators
+from egraph_opt.operators.expressions import Expression, Function, Variable
+
+Definitions = Mapping[Function, tuple[tuple[Expression, Expression], ...]]
+"""By function what its entries are: on the left a pattern."""
+
+
+def definitions_of(law: Law) -> Definitions:
+    """The functions that rules of a law and of what it uses define: where f(..) is written, it is this."""
+    found: dict[Function, list[tuple[Expression, Expression]]] = {}
+    for used in (*auxiliaries([law]), law):
+        for statement in statements(used):  # type: ignore[arg-type]
+            if not isinstance(statement, Rule) or len(statement.conditions) != 1:
+                continue
+            (condition,) = statement.conditions
+            for action in statement.actions if isinstance(condition, Equals) else ():
+                defines = isinstance(action, Union) and action.left == condition.left
+                if defines and _is_table(condition.right):
+                    found.setdefault(condition.right.head, []).append((condition.right, action.right))
+    return {table: tuple(defined) for table, defined in found.items()}
+
+
+def with_own_rules(side: Side, law: Law) -> Side:
+    """The statement with the law's own rules among those that fill tables."""
+    own: dict[Function, list[Filler]] = {}
+    for statement in statements(law):
+        for action in statement.actions if isinstance(statement, Rule) else ():
+            entry, value = (action.entry, action.value) if isinstance(action, Assignment) else (action, None)
+            if isinstance(entry, Expression) and _is_table(entry):
+                conditions = without_places(unguarded(statement.conditions))
+                own.setdefault(entry.head, []).append(Filler(entry, value, conditions))
+    if not own:
+        return side
+    tables = {table: (*side.tables.get(table, ()), *own.get(table, ())) for table in {*side.tables, *own}}
+    made = {
+        table: tuple(_with_asked(filler, tables) for filler in fillers) for table, fillers in tables.items()
+    }
+    return side_of(side.statement, side.rule, made)
+
+
+def _with_asked(filler: Filler, tables: Fillers) -> Filler:
+    every = [part for c in filler.conditions for side in sides(c) for part in parts(side)]
+    return Filler(filler.entry, filler.value, filler.conditions, tuple(p for p in every if p.head in tables))
+
+
+def _is_table(entry: Expression) -> bool:
+    head = entry.head
+    known = isinstance(head, Function) and not head.shorthand
+    return known and head.name not in (*operators(), "nil", "cons")
+
+
+def without_demands(side: Side) -> Side | None:
+    """The statement without marks that bind nothing; None where it asks none."""
+    marks = {table for table, fillers in side.tables.items() if all(f.value is None for f in fillers)}
+    tables: Fillers = {
+        table: tuple(_without(filler, marks, side.tables) for filler in fillers)
+        for table, fillers in side.tables.items()
+    }
+    own = _kept(side.statement.conditions, (), marks)
+    if tables == side.tables and own == side.statement.conditions:
+        return None
+    return side_of(replace(side.statement, conditions=own), side.rule, tables)
+
+
+def _without(filler: Filler, marks: set[Any], tables: Fillers) -> Filler:
+    kept = _kept(filler.conditions, (filler.entry,), marks)
+    if kept == filler.conditions:
+        return filler
+    dropped = [c for c in filler.conditions if c not in kept]
+    asked = tuple(entry for entry in filler.asked if not any(entry in parts(c) for c in dropped))
+    assert all(asks(entry, tables) for entry in asked)
+    return Filler(filler.entry, filler.value, kept, asked)
+
+
+def _kept(conditions: Sequence[Any], bound: Sequence[Expression], marks: set[Any]) -> tuple[Any, ...]:
+    """Conditions without marks whose variables others name as well."""
+    plain = [c for c in conditions if not (isinstance(c, Expression) and c.head in marks)]
+    named = {v for c in plain if not isinstance(c, Guard) for side in sides(c) for v in _variables(side)}
+    named |= {v for entry in bound for v in _variables(entry)}
+    return tuple(
+        c
+        for c in conditions
+        if not (isinstance(c, Expression) and c.head in marks and set(_variables(c)) <= named)
+    )
+
+
+def _variables(expression: Expression) -> list[Expression]:
+    return [part for part in parts(expression) if isinstance(part.head, Variable)]

@@ -16,10 +16,12 @@ from egraph_opt.check.sides import side_of
 from egraph_opt.check.trials import Original
 from egraph_opt.laws import Example, Operands
 from egraph_opt.laws.statements import Equality
+from egraph_opt.operators import none
 from egraph_opt.operators.blocks import blockwise
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import variable
 from egraph_opt.operators.sequences import reverse_sequence
+from egraph_opt.rewrites.targets.onnxruntime_operators import fused_matmul, own_gelu
 from egraph_opt.semantics.concrete import UndefinedError, evaluate
 from egraph_opt.semantics.values import NoMeaningError, meanings
 
@@ -54,7 +56,30 @@ def _sequences(g: Operands):
             yield g.fires(reverse_sequence(g.input(shape), g.constant(lengths), time))
 
 
-WRITTEN = {"blockwise": _blocks, "reverse_sequence": _sequences}
+def _own_gelus(g: Operands):
+    for shape in ((2, 3), (4,), (2, 1, 3)):
+        x, bias = g.input(shape), g.input(shape[-1:])
+        for op, alpha, b in (
+            ("Gelu", 1.0, none()), ("FastGelu", 1.0, none()), ("QuickGelu", 1.7, none()),
+            ("BiasGelu", 1.0, bias), ("FastGelu", 1.0, bias),
+        ):  # fmt: skip
+            yield g.fires(own_gelu(op, alpha, x, b))
+
+
+def _fused_products(g: Operands):
+    for lead in ((), (2,), (2, 1)):
+        for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            x = g.input((*lead, *((3, 4) if a else (4, 3))))
+            y = g.input((*lead, *((2, 3) if b else (3, 2))))
+            yield g.fires(fused_matmul(x, y, 0.5, a, b))
+
+
+WRITTEN = {
+    "fused_matmul": _fused_products,
+    "own_gelu": _own_gelus,
+    "blockwise": _blocks,
+    "reverse_sequence": _sequences,
+}
 """Terms of operators whose attributes or operands are not drawn."""
 
 OPERATORS = sorted(meanings.keys() - WRITTEN_BY_LAWS)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.laws.exactness import Numerics
@@ -60,7 +60,9 @@ def within_bounds(dtype: int) -> tuple[tuple[str, tuple[tuple[str, float], ...]]
     """Functions of a type, with their settings, of which it is known between what their results lie."""
     if dtype in ALL_FLOATS:
         return BOUNDED
-    return tuple(("Clip", (("max", most), ("min", least))) for least, most in KNOWN_RANGES)
+    info = np.iinfo(helper.tensor_dtype_to_np_dtype(dtype))
+    known = (ends for ends in KNOWN_RANGES if info.min <= ends[0] and ends[1] <= info.max)
+    return tuple(("Clip", (("max", most), ("min", least))) for least, most in known)
 
 
 NUMBERS = (0.0, 1.0, 0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.0, -0.5, -0.0, 1.0005)

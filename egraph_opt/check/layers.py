@@ -52,7 +52,7 @@ def layer_extra(rng: Random, number: int, before: Sequence[Fact]) -> np.ndarray[
         return ABSENT
     if number != LENGTHS:
         return None
-    if x is None or recurrence is None or not all(isinstance(d, int) for d in x[:2]):
+    if x is None or len(x) != 3 or recurrence is None or not all(isinstance(d, int) for d in x[:2]):
         return ABSENT
     return np.array(picks(rng, range(1, max(int(x[0]), 1) + 1), int(x[1])), np.int32)  # type: ignore[arg-type]
 

@@ -39,6 +39,7 @@ from egraph_opt.operators.norm_pools import lp_pool
 from egraph_opt.operators.sequences import reverse_sequence
 from egraph_opt.operators.scattering import overwrite
 from egraph_opt.operators.extending import tile
+from egraph_opt.operators.ranking import top
 # isort: on
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "softmax",
     "split",
     "tile",
+    "top",
     "transpose",
     "unary",
     "variadic",

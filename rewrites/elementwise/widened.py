@@ -2,7 +2,7 @@
 
     Relu(Cast_T(x)) = Cast_T(Relu(x))                  T has every value of x's type; Neg, Abs, Floor, ..
     ReduceMax(Cast_T(x)) = Cast_T(ReduceMax(x))        MaxPool likewise
-    Cast_T(x) < Cast_T(y) = x < y                      ArgMax(Cast_T(x)) = ArgMax(x), IsNaN likewise
+    Cast_T(x) < Cast_T(y) = x < y                      ArgMax(Cast_T(x)) = ArgMax(x), IsNaN and TopK likewise
 
 What operators make of numbers of a type is a number of the type, the same in any wider one.
 """
@@ -19,7 +19,7 @@ from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Int, Settings, String, Tensor
-from egraph_opt.operators import arg_reduce, binary, cast, pool, reduce, unary
+from egraph_opt.operators import arg_reduce, binary, cast, output, pool, reduce, top, unary
 from egraph_opt.operators.windows import PoolWindow
 from egraph_opt.rewrites.conditions.float_types import (
     constants_in_double,
@@ -157,3 +157,30 @@ def question_of_wide(op: String, x: Tensor, t: DataType, a: Axis, k: Flag, last:
     yield rewrite(unary("IsNaN", (), wide), unary("IsNaN", (), x), *known, because=FORGOTTEN)
     place = arg_reduce(op, x, a, k, last)
     yield rewrite(arg_reduce(op, wide, a, k, last), place, *known, because=FORGOTTEN)
+
+
+def _ranked(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    rows = g.input(("N", 4))
+    for k in (0, 1):
+        yield g.fires(output(top(cast(rows, T.DOUBLE), 2, 1, ()), k))
+        yield g.fires(output(top(cast(g.input((5, 3), T.FLOAT16), T.FLOAT), 4, 0, (("largest", 0),)), k))
+        yield g.fires(output(top(cast(g.input((5, 3), T.INT32), T.INT64), 2, 0, (("sorted", 1),)), k))
+        rounded = output(top(cast(g.input((5, 3), T.DOUBLE), T.FLOAT), 2, 0, ()), k)
+        yield g.near_miss(rounded, why="numbers are rounded, and some are equal then")
+        whole = output(top(cast(g.input((5, 3), T.INT32), T.FLOAT), 2, 0, ()), k)
+        yield g.near_miss(whole, why="float32 has 24 bits")
+
+
+@hosted()
+def widens_numbers(x: Fact, to: DataType) -> bool:
+    """A cast to a type with all numbers of x's."""
+    return (x.dtype, to) == (T.INT32, T.INT64) or bool(widens.function(x, to))
+
+
+@law(kind="eliminate", examples=_ranked)
+def greatest_of_wide(x: Tensor, t: DataType, n: Int, a: Axis, s: Settings):
+    """TopK(Cast_T(x)) = TopK(x) where T has all of x's type, the values being cast behind"""
+    wide, narrow, known = top(cast(x, t), n, a, s), top(x, n, a, s), widens_numbers(x, t)
+    yield rewrite(output(wide, 0), cast(output(narrow, 0), t), known, because=FORGOTTEN)
+    yield rewrite(output(wide, 1), output(narrow, 1), known, because=FORGOTTEN)

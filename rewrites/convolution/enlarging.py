@@ -1,8 +1,9 @@
-"""Kernels grow by zeros to the size of another convolution's of the same image, so that both can be joined.
+"""Kernels grow by zeros to the size of another convolution's, so that both can be joined.
 
-Conv(x, W, b) = Conv(x, Pad(W), b) with bigger pads
+Conv(x, W, b) = Conv(x, Pad(W), b) with bigger pads        next to a convolution of the same image
+Conv(x, W, b) -> Conv(x, Pad(W), b) likewise               next to another one in a Concat
 
-`horizontal_convolution` and `convolution_sums` join them; what the zeros cost is for the target to say.
+`horizontal`, `convolution_sums`, `joined` and `groups` join them; what zeros cost is for the target to say.
 """
 
 from collections.abc import Iterator
@@ -11,13 +12,15 @@ from dataclasses import replace
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewrite
-from egraph_opt.laws.sorts import Pads, Tensor
-from egraph_opt.operators import ConvWindow, conv, none, pad, reduce
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws.sorts import Pads, Tensor, Tensors, Unit
+from egraph_opt.operators import ConvWindow, concat, conv, none, pad, reduce
+from egraph_opt.operators.terms import cons, listed
 from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.horizontal import followers, superseded
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
+from egraph_opt.rewrites.slicing.concat import listing, operands_of
 
 MOST_TAPS = 64
 """Along an axis, of kernels that others grow to: a target may cut longer ones, whose parts would grow."""
@@ -110,3 +113,56 @@ def zeros_in_kernel(
     yield rewrite(y, larger, z, last, inverse="zeros_in_kernel")
     smaller = conv(x, w, b, without_zeros(t, n))
     yield rewrite(conv(x, pad(w, "constant", n, 0.0), b, t), smaller, inverse="zeros_in_kernel")
+
+
+# --- in a Concat ----------------------------------------------------------------------------------------
+
+
+@table()
+def next_to(y: Tensor, v: Tensor, window: ConvWindow) -> Unit:
+    """y stands next to a convolution with this kernel and window in a Concat of channels."""
+
+
+@auxiliary(listing)
+def standing_next(x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, rest: Tensors):
+    """Fills `next_to`."""
+    z = conv(x, w, b, u)
+    for first, second in ((y, z), (z, y)):
+        pair = (operands_of(xs, 1), eq(xs, cons(first, cons(second, rest))))
+        yield rule(*pair, then=next_to(y, w, u))
+
+
+def _mixed(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    (x, y, z), ring = (g.input(("N", 4, 5, "L")) for _ in "xyz"), ConvWindow((1, 1), (1,) * 4, (1, 1), 4)
+    five = ConvWindow((1, 1), (2,) * 4, (1, 1), 4)
+    small, large = (
+        conv(x, g.random(4, 1, 3, 3), g.random(4), ring),
+        conv(y, g.random(4, 1, 5, 5), none(), five),
+    )
+    point = conv(z, g.random(6, 4, 1, 1), none(), PLAIN)
+    yield from g.all_fire(
+        concat(listed(small, large), 1),
+        concat(listed(large, small), 1),
+        concat(listed(point, conv(y, g.random(6, 4, 3, 3), g.random(6), RING)), 1),
+    )
+    yield from g.near_misses(
+        (concat(listed(small, large), 0), "along the batch"),
+        (concat(listed(point, large), 1), "groups differ"),
+        (concat(listed(small, x, large), 1), "something is between"),
+    )
+
+
+@law(
+    "enlarging",
+    numerics="reassociates",
+    kind="replace",
+    source="TASO, enlargement of convolutions; MixConv, arXiv 1907.09595",
+    uses=(standing_next,),
+    examples=_mixed,
+)
+def zeros_in_a_row(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, v: Tensor, t: ConvWindow):
+    """Conv(x, W, b) = Conv(x, Pad(W), b) with bigger pads, next to a larger one in a Concat"""
+    y = conv(x, w, b, u)
+    larger = conv(x, pad(w, "constant", zeros_around(w, u, v, t), 0.0), b, t)
+    yield rewrite(y, larger, next_to(y, v, t), inverse="zeros_in_kernel")

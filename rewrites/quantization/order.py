@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto, helper
 
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, opset, relu, rewrite
 from egraph_opt.laws.sorts import Axis, DataType, Settings, String, Tensor
 from egraph_opt.operators import PoolWindow, dequantize, none, pool, quantize, unary
@@ -30,11 +30,23 @@ def is_saturated(f: str, settings: Settings, s: Fact, z: Fact, to: DataType) -> 
     scales, zero = positive_scale(s), zero_of(z)
     if scales is None or zero is None or f not in ("Clip", "Relu") or to not in QUANTIZED:
         return False
+    if z != ABSENT and z.dtype != to:
+        return False
     bounds = dict(settings) if f == "Clip" else {"min": 0.0, "max": None}
     low = -math.inf if bounds["min"] is None else bounds["min"]
     high = math.inf if bounds["max"] is None else bounds["max"]
     least, greatest = QUANTIZED[to]
-    return bool(low <= scales[1] * (least - zero) and high >= scales[1] * (greatest - zero))
+    within = low > scales[1] * (least - zero), high < scales[1] * (greatest - zero)
+    if s.splat is None or s.dtype != TensorProto.FLOAT:
+        return not any(within)
+    steps = [quantized(bound, scales[0]) + zero for bound in (low, high)]
+    return bool((not within[0] or steps[0] <= least) and (not within[1] or steps[1] >= greatest))
+
+
+def quantized(bound: float, scale: float) -> float:
+    """In float32, how many steps of a scale."""
+    with np.errstate(all="ignore"):
+        return float(np.rint(np.float32(bound) / np.float32(scale)))
 
 
 def _bounded(rng: np.random.Generator) -> Iterator[Example]:
@@ -44,6 +56,9 @@ def _bounded(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(quantize(relu(x), s, z, 0, to))
     yield g.fires(quantize(relu(x), s, none(), 0, to))
     yield g.fires(quantize(six, *parameters(g, 6 / 256, 0), 0, to))
+    yield g.fires(quantize(unary("Clip", (("max", 12.75), ("min", 0.0)), x), s, z, 0, to))
+    below = unary("Clip", (("max", 12.7), ("min", 0.0)), x)
+    yield g.near_miss(quantize(below, s, z, 0, to), why="254 steps are the greatest number")
     signed = parameters(g, 0.1, -128, np.int8)
     yield g.fires(quantize(relu(x), *signed, 0, TensorProto.INT8))
     scales, zeros = g.constant(np.array([1, 2, 3, 4], np.float32)), g.constant(np.zeros(4, np.uint8))
@@ -80,8 +95,7 @@ def bounds_of_bytes(f: str, settings: Settings, s: Fact, z: Fact, q: Fact, to: D
     def as_byte(bound: float | None) -> int | None:
         if bound is None:
             return None
-        with np.errstate(all="ignore"):
-            steps = np.rint(np.float32(bound) / np.float32(scales[0]))
+        steps = quantized(bound, scales[0])
         return None if np.isnan(steps) else int(min(max(steps + zero, least), greatest))
 
     return tuple((name, as_byte(bound)) for name, bound in sorted(bounds.items()))

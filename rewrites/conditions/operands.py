@@ -104,6 +104,12 @@ def is_comparison(op: str) -> bool:
 
 
 @hosted()
+def is_extreme_of_many(op: str) -> bool:
+    """Max and Min of several operands."""
+    return op in ("Max", "Min")
+
+
+@hosted()
 def attributes(*values: Any) -> tuple[Any, ...]:
     """Several attributes as one."""
     return values

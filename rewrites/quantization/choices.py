@@ -22,7 +22,7 @@ from egraph_opt.laws.sorts import Axes, Axis, Flag, String, Tensor
 from egraph_opt.operators import arg_reduce, binary, dequantize, none, reduce, variadic, where
 from egraph_opt.operators.quantization import BYTES, is_one_scale
 from egraph_opt.operators.terms import listed
-from egraph_opt.rewrites.conditions.operands import is_comparison
+from egraph_opt.rewrites.conditions.operands import is_comparison, is_extreme_of_many
 from egraph_opt.rewrites.conditions.values import of_one_type
 from egraph_opt.rewrites.quantization.round_trips import parameters, positive_scale
 from egraph_opt.rewrites.reductions.reduction import is_extreme
@@ -76,11 +76,6 @@ def _extremes(rng: np.random.Generator) -> Iterator[Example]:
     )
     yield g.near_miss(turned, why="the least byte is the greatest number")
     yield g.near_miss(variadic("Max", listed(*_of_two_types(g))), why="of two types")
-
-
-@hosted()
-def is_extreme_of_many(op: str) -> bool:
-    return op in ("Max", "Min")
 
 
 @law(examples=_extremes)

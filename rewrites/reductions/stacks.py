@@ -27,6 +27,7 @@ from egraph_opt.laws import (
     kernel,
     laws_of,
     ne,
+    opset,
     rewrite,
     rule,
     table,
@@ -48,10 +49,21 @@ ELEMENTWISE = (("ReduceSum", "Sum"), ("ReduceMean", "Mean"), ("ReduceMax", "Max"
 """Reductions, and what each is of as many operands as it reduces elements."""
 
 
+INTEGERS = (TensorProto.INT32, TensorProto.INT64)
+"""Types of integers that onnxruntime has Max and Min of, from opset 12 on."""
+
+
 @hosted()
 def is_stack(xs: tuple[Fact, ...], axis: Axis) -> bool:
-    """Floats of one element each along the axis."""
-    return bool(xs) and xs[0].dtype in KERNEL_FLOATS and all(dim_at(x, axis) == 1 for x in xs)
+    """What has one element each along the axis."""
+    return bool(xs) and all(dim_at(x, axis) == 1 for x in xs)
+
+
+@hosted()
+def takes(op: str, xs: tuple[Fact, ...], version: int) -> bool:
+    """Floats; of Max and Min integers as well."""
+    extreme = op in ("Max", "Min") and version >= 12
+    return bool(xs) and xs[0].dtype in KERNEL_FLOATS.union(INTEGERS if extreme else ())
 
 
 @hosted()
@@ -79,6 +91,8 @@ def _stacks(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(reduce(kind, concat(listed(x, y, x), 1), (1,), KEPT))
         yield g.fires(reduce(kind, concat(listed(x, y), 1), (1, 2), KEPT))
     whole = [g.input((2, 1), TensorProto.INT64) for _ in "xy"]
+    yield g.fires(reduce("ReduceMax", concat(listed(*whole), 1), (1,), KEPT))
+    yield g.near_miss(reduce("ReduceMean", concat(listed(*whole), 1), (1,), KEPT), why="nor does Mean")
     for stack, axes, why in (
         (concat(listed(x, wide), 1), (1,), "a part of two"),
         (concat(listed(x, y), 1), (2,), "along another axis"),
@@ -97,7 +111,7 @@ def reduced_stack(xs: Tensors, a: Axis, b: Axes):
     sound, lost = (is_stack(xs, a), guard(worth_a_walk(xs))), "what is summed is not told where it stood"
     for kind, op in ELEMENTWISE:
         stack, parts = reduce(kind, concat(xs, a), b, KEPT), variadic(op, xs)
-        known = (*sound, kernel(has_kernel(op, xs)))
+        known = (*sound, takes(op, xs, opset()), kernel(has_kernel(op, xs)))
         yield rewrite(stack, parts, is_only(b, a), *known, because=lost)
         yield rewrite(stack, reduce(kind, parts, others(b, a), KEPT), *known, because=lost)
 

@@ -37,6 +37,7 @@ UNNOTICED: dict[str, int] = {
     "normalization.computed_in_float32": 1,
     "normalization.inner_axes": 3,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only
+    "normalization.shift_of_instances": 1,  # of constants that take each other away it goes wrong
     "normalization.variance": 1,  # of constants alone it goes wrong
     "norms.shift_of_exponents": 1,
     "onnxruntime.operators.norm_of_residual": 3,  # of a level row, where roundings show

@@ -95,7 +95,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law("convolution", numerics="reassociates", kind="replace", serves="traffic", examples=_examples)
+@law(
+    "convolution", numerics="reassociates", kind="replace", serves="traffic", examples=_examples, resumes=True
+)
 def of_channels_last(
     x: Tensor, z: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Permutation, q: Permutation, k: Int
 ):

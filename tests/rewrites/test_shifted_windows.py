@@ -102,3 +102,16 @@ def test_rows_that_meet_each_other_stay_in_their_order() -> None:
     scores = g.add("MatMul", y, g.add("Transpose", y, perm=[0, 2, 1]))
     y = image(g, g.add("MatMul", g.add("Softmax", scores, axis=-1), y), 4, 8, 8, 4)
     assert optimized(g.model(shifted(g, y, 2)))["Gather"] == 4
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+@pytest.mark.parametrize("dims", [(2, 8, 8), (1, 8, 12)])
+def test_windows_around_a_convolution_of_pixels(dims: tuple[int, int, int], opset: int) -> None:
+    """Channels in front, behind for the windows, in front for the kernel of 1, and all the way back."""
+    batch, rows, columns = dims
+    g = Graph(x=[batch, 6, rows, columns])
+    y = windows(g, g.add("Transpose", "x", perm=[0, 2, 3, 1]), 4, rows, columns, 6)
+    y = g.add("Transpose", g.add("Reshape", y, g.constant([-1, 4, 4, 6])), perm=[0, 3, 1, 2])
+    y = g.add("Transpose", g.add("Conv", y, g.weight(6, 6, 1, 1), g.weight(6)), perm=[0, 2, 3, 1])
+    y = g.add("Transpose", image(g, y, 4, rows, columns, 6), perm=[0, 3, 1, 2])
+    assert check_settled(g.model(y, opset=opset), "ascend") == Counter(Conv=1)

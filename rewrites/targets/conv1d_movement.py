@@ -10,7 +10,7 @@ stays where it is.
 
 from typing import Any
 
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import (
@@ -104,9 +104,14 @@ def pads_of(x: Fact, pads: Pads) -> Pads | None:
 
 
 @hosted()
-def scales_of(x: Fact, scales: Fact, settings: Settings) -> Literal | None:
-    """The scales of a Resize that takes none from beyond its image, for all axes; 1 for the unit axis."""
+def scales_of(x: Fact, scales: Fact, settings: Settings, roi: Fact) -> Literal | None:
+    """The scales of a Resize that takes none from beyond its image, for all axes; 1 for the unit axis.
+
+    Opset 11 knows no absent region of interest: it is empty.
+    """
     numbers, given = scales.data, dict(settings)
+    if roi != ABSENT and roi.shape != (0,):
+        return None
     if numbers is None or given.get("mode") not in ("linear", "nearest") or given.get("axes"):
         return None
     if given.get("coordinate_transformation_mode") == "tf_crop_and_resize" or given.get("antialias"):
@@ -186,7 +191,7 @@ def past_instance_norm(x: Tensor, s: Tensor, b: Tensor, e: Float):
 
 
 @law("conv1d", numerics="reassociates", **SHARED)
-def past_resize(x: Tensor, c: Tensor, s: Settings):
+def past_resize(x: Tensor, r: Tensor, c: Tensor, s: Settings):
     """Resize(Squeeze(x)) = Squeeze(Resize(x)) by the same factors, and 1 for the unit axis"""
-    other = resize(x, none(), literal(scales_of(x, c, s)), none(), s)
-    yield sinking("past_resize", x, resize(view(x), none(), c, none(), s), other)
+    other = resize(x, r, literal(scales_of(x, c, s, r)), none(), s)
+    yield sinking("past_resize", x, resize(view(x), r, c, none(), s), other)

@@ -181,3 +181,15 @@ def test_a_resize_stays_an_image(mode: str) -> None:
     counts, _, report = _optimized(g.model(g.conv(y)))
     assert sum(counts[view] for view in VIEWS) == 2
     assert report.cost.after < 0.9 * report.cost.before
+
+
+def test_an_empty_region_of_interest_is_none() -> None:
+    """Opset 11 asks for one."""
+    g = _Graph()
+    nothing, scales = (g.constant(np.array(v, np.float32)) for v in ([], [1, 1, 3]))
+    y = g.add("Resize", g.conv("x"), nothing, scales, mode="linear")
+    model = g.model(g.conv(y))
+    model.opset_import[0].version = 11
+    counts, _, report = _optimized(model)
+    assert sum(counts[view] for view in VIEWS) == 2
+    assert report.cost.after < 0.9 * report.cost.before

@@ -17,12 +17,7 @@ from egraph_opt.operators import binary, concat, slice_
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.arithmetic.distributivity import is_sum
 from egraph_opt.rewrites.conditions.chains import is_weight, of_weight, weights
-from egraph_opt.rewrites.conditions.channels import (
-    is_float_constant,
-    known_elements,
-    overflows_nowhere,
-    static_shape,
-)
+from egraph_opt.rewrites.conditions.channels import LARGEST, is_float_constant, known_elements, static_shape
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FORGETS = "the sum does not tell A from B"
@@ -42,7 +37,7 @@ LARGEST_UPDATE = 1e9
 def may_update(a: Fact, b: Fact, x: Fact) -> bool:
     """A @ B swallows no weight, as far as the elements are known; nor does A @ x, where x is no constant."""
     largest = [max(map(abs, known_elements(each) or (1.0,))) for each in (a, b)]
-    return not x.const and overflows_nowhere("Mul", a, b) and largest[0] * largest[1] < LARGEST_UPDATE
+    return not x.const and largest[0] * largest[1] < min(LARGEST_UPDATE, LARGEST.get(a.dtype, 0.0))
 
 
 @hosted()

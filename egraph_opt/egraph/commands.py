@@ -12,13 +12,16 @@ from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from egraph_opt.egraph.analysis import analysis_rules, known_rules
+from egraph_opt.egraph.notes import relation_text, row_text
 from egraph_opt.egraph.prepared import PreparedTerms, TermsOfRules, is_ours, prepared_terms
-from egraph_opt.egraph.program import rule_text, statement_rules
+from egraph_opt.egraph.program import rule_text
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
 from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
+from egraph_opt.laws.bindings import Columns, columns_of
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
+from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Guard, unguarded, without_guards
 from egraph_opt.operators.expressions import declared_functions, functions
 
@@ -42,11 +45,25 @@ class WrittenRule:
     ruleset: str
     terms: Terms
     write: Callable[[], str]
+    noted: Callable[[], Columns] | None = None
 
     @cached_property
     def text(self) -> str:
         """The rule, written when it is asked for first."""
         return self.write()
+
+    @cached_property
+    def columns(self) -> Columns | None:
+        """What it notes of a match; None where it notes nothing."""
+        return self.noted() if self.noted is not None else None
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What egglog is told to have the rule."""
+        ruleset = f"(ruleset {alone(self.name)})"
+        if self.columns is None:
+            return ruleset, self.text
+        return ruleset, relation_text(self.name, self.columns), self.text
 
     @cached_property
     def writes(self) -> int:
@@ -60,6 +77,7 @@ class Program:
 
     Attributes:
         order: of a rule among all.
+        recorded: rules note what they match, see `recording`.
         needed: by what graphs began with, the rules that could match in the end, for the next such graph.
         spent: by the same, what such graphs took beyond that (`engines`).
     """
@@ -67,6 +85,7 @@ class Program:
     rules: Mapping[str, WrittenRule]
     tables: tuple[str, ...]
     order: Mapping[str, int]
+    recorded: bool = False
     needed: dict[frozenset[Head], frozenset[str]] = field(default_factory=dict)
     spent: dict[frozenset[Head], float] = field(default_factory=dict)
 
@@ -93,14 +112,17 @@ class Program:
         return self._nothing.copy()
 
 
-def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> Program:
+def program_of(
+    laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True, recorded: bool = False
+) -> Program:
     """The program of some laws, written once.
 
     Args:
         apart: make a ruleset of every law, to see which does what.
         guards: keep the conditions of laws that only bound growth.
+        recorded: let rules note what they match.
     """
-    return _program(laws, apart, guards or not _any_guards(laws), len(declared_functions))
+    return _program(laws, apart, guards or not _any_guards(laws), recorded, len(declared_functions))
 
 
 def _any_guards(laws: tuple[Law, ...]) -> bool:
@@ -115,14 +137,14 @@ def _any_guards(laws: tuple[Law, ...]) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _program(laws: tuple[Law, ...], apart: bool, guards: bool, declared: int) -> Program:
+def _program(laws: tuple[Law, ...], apart: bool, guards: bool, recorded: bool, declared: int) -> Program:
     tables, always = _of_all_programs(declared)
     prepared = prepared_terms()
     rules = {rule.name: rule for rule in always}
-    for source, ruleset in _sources(laws, apart, guards):
+    for source, ruleset in _sources(laws, apart, guards, recorded):
         rules |= {rule.name: rule for rule in _rules(source, ruleset, prepared)}
     prepared.keep()
-    return Program(rules, tables, {name: k for k, name in enumerate(rules)})
+    return Program(rules, tables, {name: k for k, name in enumerate(rules)}, recorded)
 
 
 @lru_cache(maxsize=1)
@@ -146,15 +168,17 @@ def _analysis() -> Iterator[WrittenRule]:
             yield WrittenRule(name, ruleset, terms_of_rule(*parts), write)
 
 
-def _sources(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[tuple[_Source, str]]:
+def _sources(
+    laws: tuple[Law, ...], apart: bool, guards: bool, recorded: bool
+) -> Iterator[tuple[_Source, str]]:
     """Where rules come from, and the ruleset that they are in."""
     written: set[str] = set()
     for identity, law in enumerate(laws, start=1):
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
             if entry.name not in written:
                 written.add(entry.name)
-                yield _Source(entry, entry.name, identity, guards), TABLES
-        yield _Source(law, law.key, identity, guards), f"laws.{law.key if apart else law.ruleset}"
+                yield _Source(entry, entry.name, identity, guards, recorded), TABLES
+        yield _Source(law, law.key, identity, guards, recorded), f"laws.{law.key if apart else law.ruleset}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,15 +189,28 @@ class _Source:
     name: str
     identity: int
     guards: bool
+    recorded: bool
 
     @cached_property
-    def _rules(self) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    def _stated(self) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
         """Conditions and actions of each, by what its name has behind that of the law."""
         return {
-            suffix: (unguarded(conditions) if self.guards else without_guards(conditions), actions)
+            suffix: (conditions, actions)
             for k, statement in enumerate(statements(self.entry))
             for suffix, conditions, actions in statement_rules(statement, f"#{k}")
         }
+
+    @cached_property
+    def _rules(self) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        """The same as they are asked."""
+        return {
+            suffix: (unguarded(conditions) if self.guards else without_guards(conditions), actions)
+            for suffix, (conditions, actions) in self._stated.items()
+        }
+
+    def columns(self, suffix: str) -> Columns:
+        """What one notes of a match."""
+        return columns_of(*self._stated[suffix]) if suffix in self._stated else ()
 
     def terms(self) -> TermsOfRules:
         """What each is about; the law is checked before, which needs no doing again while that is kept."""
@@ -187,7 +224,12 @@ class _Source:
         rule, of_law = f"{self.name}{suffix}", isinstance(self.entry, Law)
         try:
             return rule_text(
-                *self._rules[suffix], ruleset=alone(rule), name=rule, identity=self.identity, of_law=of_law
+                *self._rules[suffix],
+                ruleset=alone(rule),
+                name=rule,
+                identity=self.identity,
+                of_law=of_law,
+                noted=row_text(rule, self.columns(suffix)) if self.recorded else "",
             )
         except LawError as error:
             raise LawError(f"{where(self.entry.function)}: {self.entry.name}: {error}") from error
@@ -197,7 +239,8 @@ def _rules(source: _Source, ruleset: str, prepared: PreparedTerms) -> Iterator[W
     """The rules of a law; those of others are written at once, so that a mistake is found."""
     key = f"{source.name} {source.guards}"
     for suffix, terms in prepared.of(source.entry, key, source.terms).items():
-        rule = WrittenRule(f"{source.name}{suffix}", ruleset, terms, partial(source.write, suffix))
+        noted = partial(source.columns, suffix) if source.recorded else None
+        rule = WrittenRule(f"{source.name}{suffix}", ruleset, terms, partial(source.write, suffix), noted)
         if not is_ours(source.entry):
             _ = rule.text
         yield rule

@@ -90,6 +90,7 @@ class Engine:
     Args:
         apart: make a ruleset of every law, to see which does what.
         guards: keep the conditions of laws that only bound growth.
+        recorded: let rules note what they match, see `recording`.
         tables: of an engine that serves no more.
 
     Attributes:
@@ -98,10 +99,16 @@ class Engine:
     """
 
     def __init__(
-        self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True, tables: Tables | None = None
+        self,
+        laws: tuple[Law, ...],
+        *,
+        apart: bool = False,
+        guards: bool = True,
+        recorded: bool = False,
+        tables: Tables | None = None,
     ) -> None:
         self.laws = laws
-        self.program = program_of(laws, apart=apart, guards=guards)
+        self.program = program_of(laws, apart=apart, guards=guards, recorded=recorded)
         self.rulesets = self.program.rulesets
         self.rules: set[str] = set()
         self._objects = objects_of_thread()
@@ -140,7 +147,7 @@ class Engine:
         """Let egglog have some rules."""
         new = set(rules) - self._present
         for rule in sorted(new, key=self.program.order.__getitem__):
-            self._tell((f"(ruleset {alone(rule)})", self.program.rules[rule].text))
+            self._tell(self.program.rules[rule].commands)
         self._present |= new
         self.rules |= new
 

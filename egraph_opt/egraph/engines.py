@@ -34,7 +34,13 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
-def engine_for(laws: tuple[Law, ...], guards: bool = True, heads: frozenset[Head] = frozenset()) -> Engine:
+def engine_for(
+    laws: tuple[Law, ...],
+    guards: bool = True,
+    heads: frozenset[Head] = frozenset(),
+    *,
+    recorded: bool = False,
+) -> Engine:
     """This thread's engine of some laws for a graph that begins with `heads`; building one takes a while.
 
     Which one it is makes no difference but in time.  A graph that is known has the one with the fewest rules
@@ -43,7 +49,7 @@ def engine_for(laws: tuple[Law, ...], guards: bool = True, heads: frozenset[Head
     """
     if len(objects_of_thread()) > MOST:
         forget_engines()
-    program = program_of(laws, guards=guards)
+    program = program_of(laws, guards=guards, recorded=recorded)
     there = [engine for engine in _kept.engines if engine.program is program]
     needed = program.needed.get(heads)
     engine = _best(there, needed)
@@ -51,7 +57,8 @@ def engine_for(laws: tuple[Law, ...], guards: bool = True, heads: frozenset[Head
         _kept.engines.remove(engine)
     else:
         full = len(_kept.engines) >= MOST_ENGINES
-        engine = Engine(laws, guards=guards, tables=_kept.engines.pop(0).give_up() if full else None)
+        tables = _kept.engines.pop(0).give_up() if full else None
+        engine = Engine(laws, guards=guards, recorded=recorded, tables=tables)
     _kept.engines.append(engine)
     return engine
 

@@ -7,7 +7,7 @@ whose fact is asked for is named once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,8 @@ from egraph_opt.egraph.admission import admitted
 from egraph_opt.egraph.companions import Companions, companions
 from egraph_opt.egraph.vocabulary import NONE, constant_text, host_text, object_text, quoted
 from egraph_opt.errors import LawError
-from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union
+from egraph_opt.laws.sides import WHOLE
+from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Union
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, functions
 from egraph_opt.operators.host import HostFunction
@@ -206,10 +207,6 @@ def _name(expression: Expression) -> str:
     return f"_{expression.head.name}"
 
 
-_WHOLE = Variable("whole__")
-"""What is matched by the side of an equality."""
-
-
 def rule_text(
     conditions: Iterable[Any],
     actions: Iterable[Any],
@@ -218,12 +215,14 @@ def rule_text(
     name: str,
     identity: int | str = 0,
     of_law: bool = True,
+    noted: str = "",
 ) -> str:
     """One rule.
 
     Args:
         identity: of the law, for the stamps of what it writes.
         of_law: it is of a law, and not of an auxiliary.
+        noted: the action that notes a match, where matches are recorded.
     """
     kept = tuple(conditions)
     stamp = None if of_law else _stamp(kept)
@@ -237,6 +236,8 @@ def rule_text(
         made.condition(condition)
     for action in actions:
         made.action(action, identity if stamp is None else _name(stamp.left))
+    if noted:
+        made.actions.append(noted)
     if of_law:
         made.ask_for_admission()
     return made.text(ruleset, name)
@@ -249,24 +250,8 @@ def _is_shorthand(expression: Expression) -> bool:
 def _stamp(conditions: tuple[Any, ...]) -> Equals | None:
     """The condition that names the law which wrote a shorthand, where a rule writes what that stands for."""
     for condition in conditions[:1]:
-        if isinstance(condition, Equals) and condition.left.head is _WHOLE and _is_shorthand(condition.right):
+        if isinstance(condition, Equals) and condition.left.head is WHOLE and _is_shorthand(condition.right):
             made_by = functions()[f"made_by_{condition.right.head.name}"]
             law = Expression(Variable("law__"), (), made_by.result)
             return Equals(law, made_by(*condition.right.arguments))
     return None
-
-
-def statement_rules(
-    statement: Equality | Rule, name: str
-) -> Iterator[tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
-    """The rules of a statement: name, conditions, actions."""
-    if isinstance(statement, Rule):
-        yield name, statement.conditions, statement.actions
-        return
-    sides = [(name, statement.left, statement.right)]
-    if statement.both:
-        sides.append((f"{name}<", statement.right, statement.left))
-    for side_name, matched, written in sides:
-        whole = type(matched)(_WHOLE, (), matched.sort)
-        found = Equals(whole, matched)
-        yield side_name, (found, *statement.conditions), (Union(whole, written),)

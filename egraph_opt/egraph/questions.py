@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from egraph_opt.egraph.engine import Engine
-from egraph_opt.egraph.program import statement_rules
 from egraph_opt.egraph.relevance import expressions_of, parts_of
 from egraph_opt.egraph.vocabulary import EGGLOG_SORTS, NONE, constant_text, host_text, object_text
 from egraph_opt.laws.law import Law, statements
+from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Absent, Differs, Equals, Guard
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import (

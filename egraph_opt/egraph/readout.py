@@ -70,9 +70,17 @@ class _Reader:
         return found
 
 
-def take_snapshot(engine: Engine, lowered: Lowered) -> Snapshot:
-    """Read everything out of an engine that holds `lowered`, saturated as far as it is."""
+def take_snapshot(
+    engine: Engine, lowered: Lowered, classes: dict[tuple[str, Any], int] | None = None
+) -> Snapshot:
+    """Read everything out of an engine that holds `lowered`, saturated as far as it is.
+
+    Args:
+        classes: filled with the number of each class, by its sort and egglog's value.
+    """
     reader = _Reader(engine)
+    if classes is not None:
+        reader.classes = classes
     for sort, table in (("tensor", "node"), ("bundle", "bundle_node")):
         for row in sorted(reader.rows(table), key=lambda r: engine.decode("int", r.inputs[0])):
             reader.class_of(sort, row.output)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from egraph_opt.egraph.admission import admission_of_thread
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.readout import take_snapshot
+from egraph_opt.egraph.recording import Record, read_record
 from egraph_opt.egraph.relevance import heads_of_graph
 from egraph_opt.egraph.scheduling import CHAINED, FEW, MULTIPLIED, BackOff, Pace
 from egraph_opt.egraph.snapshot import Snapshot
@@ -49,6 +51,7 @@ class SaturationReport:
         rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
         rested: laws that matched so often that they were left out of some rounds.
         by_round: how many e-nodes there were before each round, and in the end.
+        record: what laws matched, where that was asked for.
     """
 
     rounds: int
@@ -61,6 +64,7 @@ class SaturationReport:
     rule_matches: Mapping[str, int] = field(default_factory=dict)
     rested: tuple[str, ...] = ()
     by_round: tuple[int, ...] = ()
+    record: Record | None = field(default=None, repr=False, compare=False)
 
 
 def saturate_terms(
@@ -74,6 +78,7 @@ def saturate_terms(
     memory: MemoryBudget = UNLIMITED,
     strict: bool = False,
     guards: bool = True,
+    recorded: bool = False,
     active: Callable[[str], bool] = lambda rule: True,
 ) -> tuple[Snapshot, SaturationReport]:
     """Saturate a lowered graph under laws.
@@ -83,6 +88,7 @@ def saturate_terms(
         nodes, rounds, seconds, memory: where to stop.
         strict: raise where a law made a class of contradicting types; otherwise leave that law out.
         guards: keep the conditions of laws that only bound growth.
+        recorded: keep what laws matched, in the report.
         active: whether a rule runs, by its name (`<law's key>#<k>`, with `<` behind it from right to left):
             the engine of all laws serves for any part of them.
 
@@ -100,6 +106,7 @@ def saturate_terms(
                 seconds=seconds,
                 memory=memory,
                 guards=guards,
+                recorded=recorded,
             )
         failed = {entry: told for entry in laws if (told := _failure(entry))}
         if failed:
@@ -147,13 +154,17 @@ def _saturate_once(
     seconds: float,
     memory: MemoryBudget,
     guards: bool,
+    recorded: bool,
 ) -> tuple[Snapshot, SaturationReport]:
-    engine = engine_for(laws, guards, frozenset(heads_of_graph(lowered, target_limits)))
+    heads = frozenset(heads_of_graph(lowered, target_limits))
+    engine = engine_for(laws, guards, heads, recorded=recorded)
     engine.load(lowered, target_limits)
     report = run_rounds(engine, active, nodes=nodes, rounds=rounds, seconds=seconds, memory=memory)
-    snapshot = take_snapshot(engine, lowered)
+    classes: dict[tuple[str, Any], int] = {}
+    snapshot = take_snapshot(engine, lowered, classes)
+    record = read_record(engine, classes) if recorded else None
     engine.remember()
-    return snapshot, replace(report, nodes=snapshot.n_nodes, classes=snapshot.n_classes)
+    return snapshot, replace(report, nodes=snapshot.n_nodes, classes=snapshot.n_classes, record=record)
 
 
 def run_rounds(

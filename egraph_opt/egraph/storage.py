@@ -25,10 +25,9 @@ from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.validation import check_account, check_snapshot
 from egraph_opt.errors import ModelReadError
-from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.content import tensor_key
 from egraph_opt.model.files import replacing
-from egraph_opt.operators.declaration import attribute_classes
+from egraph_opt.operators.stored_values import decode, encode
 
 VERSION = 2
 _ARRAYS = ("node_class", "child_ptr", "child", "made_by", "term_node")
@@ -71,26 +70,6 @@ class Stored:
     regions: Sequence[StoredRegion]
 
 
-def encode(value: Any) -> Any:
-    """An attribute or fact as JSON: tuples as lists, dataclasses as objects."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value)}
-        return {"class": type(value).__name__, "fields": fields}
-    if isinstance(value, (tuple, list)):
-        return [encode(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise TypeError(f"{type(value).__name__} is no attribute value; declare it with @attribute_class")
-
-
-def decode(value: Any) -> Any:
-    """The inverse of `encode`."""
-    if isinstance(value, dict):
-        declared = Fact if value["class"] == "Fact" else attribute_classes[value["class"]]
-        return declared(**{name: decode(item) for name, item in value["fields"].items()})
-    return tuple(decode(item) for item in value) if isinstance(value, list) else value
-
-
 def _pool(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
     """Distinct values, and per value its index among them."""
     index: dict[str, int] = {}
@@ -124,7 +103,7 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
         tables = {}
         for name in ("operator", "attributes", "facts"):
             tables[name], arrays[f"{k}.{name}"] = _pool(getattr(snapshot, name))
-        account = dataclasses.asdict(region.saturation)
+        account = dataclasses.asdict(dataclasses.replace(region.saturation, record=None))
         described.append(
             {"tables": tables, "laws": snapshot.laws, "saturation": account, "terms": region.terms}
         )

@@ -41,6 +41,7 @@ class Asked:
 
     Attributes:
         untouched: names of tensors: the nodes that make them stay as they came.
+        recorded: keep what laws matched, for certificates.
     """
 
     rewrites: str | Iterable[str] | None = None
@@ -54,6 +55,7 @@ class Asked:
     strict: bool = False
     progress: Progress | None = None
     untouched: frozenset[str] = frozenset()
+    recorded: bool = False
 
 
 def read_as(model: ModelSource, asked: Asked) -> LoadedModel:
@@ -78,7 +80,9 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     reason, failure = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
 
     def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
-        run = _Saturation(replace(rules, laws=laws), limits, started, clock, asked.strict, before=spent)
+        run = _Saturation(
+            replace(rules, laws=laws), limits, started, clock, asked.strict, asked.recorded, before=spent
+        )
         given = replace(loaded, model=model)
         return region_of(
             *(given, limits, ranges, run),
@@ -199,6 +203,7 @@ class _Saturation:
     started: float
     clock: Clock
     strict: bool
+    recorded: bool
     before: Mapping[str, float]
 
     def __call__(self, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -218,5 +223,6 @@ class _Saturation:
             seconds=max(left, 0.0),
             memory=self.limits.memory().share(SATURATED_MEMORY),
             strict=self.strict,
+            recorded=self.recorded,
         )
         return snapshot, replace(report, stop="seconds") if late else report

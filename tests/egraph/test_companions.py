@@ -7,10 +7,11 @@ from onnx import parser
 
 from egraph_opt.egraph.companions import companions
 from egraph_opt.egraph.engine import Engine
-from egraph_opt.egraph.program import rule_text, statement_rules
+from egraph_opt.egraph.program import rule_text
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import eq, hosted, rewrite, rule, union
 from egraph_opt.laws.selection import select
+from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Equality, Rule
 from egraph_opt.operators import reshape
 from egraph_opt.operators.elementwise import relu

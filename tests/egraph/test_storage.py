@@ -16,10 +16,10 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
-from egraph_opt.egraph.storage import decode, encode
 from egraph_opt.errors import LimitsError, ModelReadError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators import ConvWindow, Literal
+from egraph_opt.operators.stored_values import decode, encode
 from egraph_opt.pipeline import Limits, Saturated, saturate
 
 COSTS = ["nodes", "bytes", "flops", "ascend"]

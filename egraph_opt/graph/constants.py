@@ -10,24 +10,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.constant_runs import FEEDABLE, Run, by_onnxruntime, evaluated_nodes
 from egraph_opt.graph.content import Contents
-from egraph_opt.graph.isolation import CrashError, apart
-from egraph_opt.graph.runtime import outputs_of
+from egraph_opt.graph.isolation import CrashError
 from egraph_opt.graph.walks import bodies, is_deterministic, tensor_of
-from egraph_opt.graph.work import SECONDS, FoldingBudget
+from egraph_opt.graph.work import FoldingBudget
 from egraph_opt.model.scratch import Scratch
 
 _log = logging.getLogger(__name__)
 
-_FEEDABLE = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
-)
-
-_PLAIN = frozenset({"float", "double", *_FEEDABLE} - {"float32", "float64"})
+_PLAIN = frozenset({"float", "double", *FEEDABLE} - {"float32", "float64"})
 """The same by ONNX's names."""
 
 STORED = frozenset(
@@ -216,54 +211,6 @@ def _type_of(value: ir.Value, facts: Mapping[ir.Value, Fact], constants: Constan
     return Fact(int(tensor.dtype), tuple(int(dim) for dim in tensor.shape.numpy()))
 
 
-def _evaluate(
-    nodes: list[ir.Node],
-    wanted: list[ir.Value],
-    constants: Constants,
-    opsets: Mapping[str, int],
-    ir_version: int,
-) -> list[np.ndarray]:
-    """Run constant nodes in onnxruntime, each in its own dtype."""
-    produced = {v for node in nodes for v in node.outputs}
-    graph = onnx.GraphProto(name="constants")
-    feeds: dict[str, np.ndarray] = {}
-    names: dict[ir.Value, str] = {}
-    for node in nodes:
-        proto = ir.serde.serialize_node(node)
-        del proto.input[:]
-        del proto.output[:]
-        for value in node.inputs:
-            if value is None:
-                proto.input.append("")
-                continue
-            if value not in names:
-                names[value] = f"v{len(names)}"
-                if value not in produced:
-                    _feed(constants.tensor(value), names[value], graph, feeds)
-            proto.input.append(names[value])
-        for value in node.outputs:
-            names[value] = f"v{len(names)}" if value.name else ""
-            proto.output.append(names[value])
-        graph.node.append(proto)
-    graph.output.extend(onnx.ValueInfoProto(name=names[value]) for value in wanted)
-    imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
-    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
-    outputs = [names[value] for value in wanted]
-    return list(apart(outputs_of, model.SerializeToString(), outputs, feeds, seconds=SECONDS))
-
-
-def _feed(tensor: ir.TensorProtocol, name: str, graph: onnx.GraphProto, feeds: dict[str, np.ndarray]) -> None:
-    array = tensor.numpy()
-    if array.dtype.name in _FEEDABLE and array.nbytes > 1024:
-        feeds[name] = array
-        info = onnx.helper.make_tensor_value_info(name, int(tensor.dtype), array.shape)
-        graph.input.append(info)
-    else:
-        proto = ir.serde.serialize_tensor(tensor)
-        proto.name = name
-        graph.initializer.append(proto)
-
-
 def fold_constants(
     graph: ir.Graph,
     facts: Mapping[ir.Value, Fact],
@@ -276,6 +223,7 @@ def fold_constants(
     fold_quantized: bool = False,
     untouched: Collection[str] = (),
     warn: Callable[[str], None] = lambda message: None,
+    run: Run = by_onnxruntime,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute, and those that types tell.
 
@@ -299,10 +247,10 @@ def fold_constants(
     for batch in _batches(nodes, facts):
         wanted = _seen_outside(batch)
         try:
-            arrays = _evaluate(batch, wanted, known, opsets, ir_version)
+            arrays = evaluated_nodes(batch, wanted, known.tensors, (opsets, ir_version), run)
         except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
             _log.info("folding constants at once failed (%s); folding one by one", error)
-            known_to = partial(_evaluate, constants=known, opsets=opsets, ir_version=ir_version)
+            known_to = partial(evaluated_nodes, tensors=known.tensors, made_for=(opsets, ir_version), run=run)
             _fold_singly(batch, facts, known, scratch, evaluate=known_to, warn=warn)
             continue
         for value, array in zip(wanted, arrays, strict=True):

@@ -51,6 +51,7 @@ class LoadedModel:
         data_files: the files that hold external data.
         unsupported: why nothing can be done with the model but hand it on unchanged, or None.
         warnings: oddities that do no harm.
+        input_shapes: sizes that were written into it.
     """
 
     model: ir.Model
@@ -62,6 +63,7 @@ class LoadedModel:
     data_files: frozenset[Path] = frozenset()
     unsupported: str | None = None
     warnings: tuple[str, ...] = ()
+    input_shapes: Mapping[str, Sizes] | None = None
     metadata: ModelProto = field(default_factory=ModelProto, repr=False)
     """What surrounds the graph: everything of the original but nodes, weights and functions."""
 
@@ -197,6 +199,7 @@ def _read(
         data_files=files,
         unsupported=unsupported,
         warnings=tuple(warnings),
+        input_shapes=input_shapes,
         metadata=metadata,
     )
 

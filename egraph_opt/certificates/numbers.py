@@ -1,0 +1,254 @@
+"""The elements of constants, computed from their terms: by NumPy and ONNX's reference, floats in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from egraph_opt.certificates.errors import CertificateError
+from egraph_opt.certificates.knowledge import Knowledge
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.fact import ABSENT
+from egraph_opt.imports import onnx_ir as ir
+from egraph_opt.operators.declaration import Literal, OnnxForm, declared_operators
+
+Array = np.ndarray[Any, Any]
+
+OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
+"""Operators whose results depend on what floats are rounded to."""
+
+NEWER = {"BatchNormalization": 15, "DequantizeLinear": 19, "QuantizeLinear": 19}
+"""Opsets from which on ONNX's reference computes an operator right."""
+
+ARITHMETIC = {"Add": np.add, "Div": np.divide, "Mul": np.multiply, "Neg": np.negative, "Sub": np.subtract}
+"""What is computed without ONNX's reference, where it would do the same."""
+
+BROADCASTS = 7
+"""The opset from which on those broadcast as NumPy does."""
+
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
+"""By how much of the greatest magnitude elements may differ, for rounding; of narrower floats 1e-2."""
+
+
+def by_reference(model: bytes, outputs: list[str], feeds: Mapping[str, Array]) -> list[Array]:
+    """The outputs of a model, by ONNX's reference."""
+    with np.errstate(all="ignore"):
+        return [
+            np.asarray(item)
+            for item in ReferenceEvaluator(onnx.load_from_string(model)).run(outputs, dict(feeds))
+        ]
+
+
+class ConstantNumbers:
+    """The elements of constant terms; computed once.
+
+    Attributes:
+        tensors: the data of leaves, by term.
+    """
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self.tensors: dict[int, ir.TensorProtocol] = {}
+        self._arrays: dict[int, Array] = {}
+
+    def of(self, term: int) -> Array:
+        """The elements of a constant term, floats in float64.
+
+        Raises:
+            CertificateError: it is none, or cannot be computed.
+        """
+        pending = [term]
+        while pending:
+            current = pending[-1]
+            if current in self._arrays:
+                pending.pop()
+                continue
+            missing = [k for k in self._needed(current) if k not in self._arrays]
+            if not missing:
+                self._arrays[current] = self._computed(current)
+                pending.pop()
+            elif len(pending) > len(self._knowledge):
+                raise CertificateError(f"{self._knowledge.text(term)} is computed from itself")
+            else:
+                pending += missing
+        return self._arrays[term]
+
+    def forget(self) -> None:
+        """Let go of what was computed."""
+        self._arrays.clear()
+
+    def _needed(self, term: int) -> tuple[int, ...]:
+        """The operands that a term is computed from; none of what is known by itself."""
+        if term in self.tensors or self._splat(term) is not None:
+            return ()
+        known = self._knowledge
+        return tuple(self._given(k) for k in self.operands(term) if _fact(known, k) != ABSENT)
+
+    def sources(self, term: int, read: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The operands that a term is computed from, each with the term that is taken for it.
+
+        Args:
+            read: gets the terms that are lists, with those that say their elements.
+        """
+        if term in self.tensors or self._splat(term) is not None:
+            return []
+        return [(operand, self._given(operand)) for operand in self.operands(term, read)]
+
+    def operands(self, term: int, read: list[tuple[int, int]] | None = None) -> list[int]:
+        """The operands of a term, those of lists one by one."""
+        known, found = self._knowledge, list[int]()
+        declared = declared_operators.get(known.functions[term])
+        if declared is None:
+            raise CertificateError(f"{known.text(term)} is no operator of constants")
+        for k, operand in zip(declared.operand_positions, known.operands[term], strict=True):
+            found += (
+                known.elements(operand, [] if read is None else read)
+                if declared.kinds[k] == "tensors"
+                else (operand,)
+            )
+        return found
+
+    def _given(self, operand: int) -> int:
+        """The term that an operand is computed by: a leaf of its class, or itself, or another operator."""
+        members = self._knowledge.members[self._knowledge.root(operand)]
+        leaf = next(
+            (k for k in members if k in self.tensors or self._knowledge.functions[k] == "literal"), None
+        )
+        if leaf is not None:
+            return leaf
+        if self._knowledge.functions[operand] in declared_operators:
+            return operand
+        return next((k for k in members if self._knowledge.functions[k] in declared_operators), operand)
+
+    def _splat(self, term: int) -> Literal | None:
+        fact = _fact(self._knowledge, term)
+        if fact is None or not fact.const or fact.splat is None or not fact.is_static:
+            return None
+        return Literal(fact.dtype, fact.shape, (fact.splat,))
+
+    def _computed(self, term: int) -> Array:
+        known = self._knowledge
+        fact = _fact(known, term)
+        if fact is None or not fact.const:
+            raise CertificateError(f"{known.text(term)} is not known to be constant")
+        splat = self._splat(term)
+        if term in self.tensors:
+            return _wide(self.tensors[term].numpy(), fact.dtype)
+        if splat is not None or known.functions[term] == "literal":
+            return _wide(literal_elements(splat or known.arguments[term][0]), fact.dtype)
+        declared = declared_operators[known.functions[term]]
+        flat = self.operands(term)
+        facts = tuple(_fact(known, k) or ABSENT for k in flat)
+        attributes = tuple(known.arguments[term][k] for k in declared.attribute_positions)
+        form = declared.form(known.opset, attributes, facts) if declared.form else None
+        if form is None:
+            raise CertificateError(f"{known.text(term)} is no ONNX node, and is not computed")
+        operands = [
+            None if f == ABSENT else self._arrays[self._given(k)] for k, f in zip(flat, facts, strict=True)
+        ]
+        try:
+            return evaluated(form, operands, [f.dtype for f in facts], fact.dtype, known.opset)
+        except CertificateError:
+            raise
+        except Exception as error:
+            raise CertificateError(f"{known.text(term)} cannot be computed: {error}") from error
+
+
+def _fact(knowledge: Knowledge, term: int) -> Any:
+    known = knowledge.of(term)
+    return None if known is None else known.fact
+
+
+def _wide(array: Array, dtype: int) -> Array:
+    return np.asarray(array, dtype=np.float64) if dtype in FLOATS else np.asarray(array)
+
+
+def in_type(array: Array, dtype: int) -> Array:
+    """An array in the element type given."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array, dtype=ir.DataType(dtype).numpy())
+
+
+def literal_elements(literal: Literal) -> Array:
+    """The elements of a literal, in its own type."""
+    dtype = ir.DataType(literal.dtype).numpy()
+    if len(literal.values) == 1:
+        return np.full(literal.dims, literal.values[0], dtype=dtype)
+    return np.array(literal.values, dtype=dtype).reshape(literal.dims)
+
+
+def evaluated(
+    form: OnnxForm, operands: Sequence[Array | None], dtypes: Sequence[int], result: int, opset: int
+) -> Array:
+    """One ONNX node on constant operands, floats in float64."""
+    own = form.op_type in OWN_TYPE
+    arrays: list[Array | None] = []
+    for item in form.inputs:
+        array, dtype = None, 0
+        if isinstance(item, Literal):
+            array, dtype = literal_elements(item), item.dtype
+        elif item is not None:
+            array, dtype = operands[item], dtypes[item]
+        if array is not None and dtype in FLOATS:
+            array = in_type(array, dtype) if own else np.asarray(array, dtype=np.float64)
+        arrays.append(array)
+    with np.errstate(all="ignore"):
+        answer = np.asarray(_run(form, arrays, opset))
+    return _wide(in_type(answer, result) if own or result not in FLOATS else answer, result)
+
+
+def _run(form: OnnxForm, arrays: list[Array | None], opset: int) -> Any:
+    function = ARITHMETIC.get(form.op_type)
+    given = [array for array in arrays if array is not None]
+    plain = opset >= BROADCASTS and not (form.domain or form.attributes)
+    wide = all(array.dtype == np.float64 for array in given)
+    if function is not None and plain and wide and len(given) == function.nin:
+        return function(*given)
+    types = tuple(None if array is None else int(ir.DataType.from_numpy(array.dtype)) for array in arrays)
+    feeds = {f"x{k}": array for k, array in enumerate(arrays) if array is not None}
+    (answer,) = _evaluator(form.op_type, form.domain, form.attributes, types, opset).run(None, feeds)
+    return answer
+
+
+@lru_cache(maxsize=256)
+def _evaluator(
+    op_type: str, domain: str, attributes: Any, types: tuple[int | None, ...], opset: int
+) -> ReferenceEvaluator:
+    names = ["" if dtype is None else f"x{k}" for k, dtype in enumerate(types)]
+    node = onnx.helper.make_node(op_type, names, ["y"], domain=domain, **dict(attributes))
+    inputs = [
+        onnx.helper.make_tensor_value_info(name, dtype, None)
+        for name, dtype in zip(names, types, strict=True)
+        if dtype is not None
+    ]
+    graph = onnx.helper.make_graph([node], "constant", inputs, [onnx.ValueInfoProto(name="y")])
+    version = max(opset, NEWER.get(op_type, 1))
+    return ReferenceEvaluator(
+        onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", version)])
+    )
+
+
+def differ(computed: Array, written: Array, dtype: int) -> str:
+    """How computed elements differ from written ones beyond rounding; "" where they do not."""
+    if computed.shape != written.shape:
+        return f"its shape is {written.shape}, and should be {computed.shape}"
+    expected = in_type(computed, dtype)
+    if expected.tobytes() == np.asarray(written, dtype=expected.dtype).tobytes():
+        return ""
+    if dtype not in FLOATS:
+        return "" if np.array_equal(expected, written) else "its elements are others"
+    a, b = np.asarray(expected, dtype=np.float64), np.asarray(written, dtype=np.float64)
+    finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(
+        a[~finite], b[~finite], equal_nan=True
+    ):
+        return "its elements are others"
+    scale = float(np.abs(a[finite]).max(initial=0.0))
+    error = float(np.abs(a[finite] - b[finite]).max(initial=0.0))
+    allowed = TOLERANCE.get(str(expected.dtype), 1e-2) * scale
+    return "" if error <= allowed else f"an element is off by {error:.3g} of at most {scale:.3g}"

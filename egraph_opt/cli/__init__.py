@@ -1,6 +1,6 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `explain`, `egraph`, `show`, `diff`, `rules`,
 `operators`, `costs`, `measurements`, `prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`,
-`calibrate`, `check-profile` and `tune`.
+`calibrate`, `check-profile`, `check-certificate` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -10,6 +10,7 @@ import gc
 
 from egraph_opt.cli import (
     calibrate,
+    certificates,
     check_profile,
     compare,
     costs,
@@ -46,6 +47,7 @@ def main() -> None:
 __all__ = [
     "app",
     "calibrate",
+    "certificates",
     "check_profile",
     "compare",
     "costs",

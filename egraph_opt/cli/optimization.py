@@ -152,6 +152,9 @@ def optimize(
         ),
     ] = None,
     html: HtmlOption = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write why OUT is equal to IN, for check-certificate.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the whole report.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no model; OUT may be left out.")] = False,
@@ -221,6 +224,7 @@ def optimize(
                 measure=timer or (measure if measure_best is None else measure_best),
                 isolate=True,
                 metadata=not no_metadata,
+                record=certificate is not None,
             )
         if result.report.command and written not in (None, STDOUT):
             named = model.build_command(result.report.inputs, str(written))
@@ -231,6 +235,8 @@ def optimize(
             result.save(written, in_place=in_place)
         if html is not None:
             write_text(html, result.report.to_html(), source, written, report)
+        if certificate is not None:
+            result.certificate().save(certificate)
         if report is not None and report != STDOUT:
             write_text(report, _json(result.report.to_dict()))
     if result.report.status == "fallback":

@@ -24,6 +24,7 @@ from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline.annotation import annotated, making
+from egraph_opt.pipeline.certifying import certificate_of_result
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
@@ -232,7 +233,8 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         return Result(report, original.loaded, None)
     report = replace(report, _page=partial(result_page, derivation, original.loaded.source))
     proto = None if external_tensors(finished.proto) else finished.proto
-    return Result(report, finished.loaded, chosen.model, proto, derivation)
+    certifying = partial(certificate_of_result, original, iterations, request.ranges)
+    return Result(report, finished.loaded, chosen.model, proto, derivation, certifying)
 
 
 def _options(original: GivenModel, request: Request) -> dict[str, Any]:

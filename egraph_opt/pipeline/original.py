@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import onnx_ir as ir
 
@@ -32,6 +32,7 @@ class GivenModel:
         strict: what goes wrong while a chosen graph is saturated again is raised.
         required: the laws that were applied before, since they were required.
         left_out: rulesets and laws that were left out by name.
+        target_limits: what the target publishes.
     """
 
     loaded: LoadedModel
@@ -46,6 +47,7 @@ class GivenModel:
     strict: bool
     required: tuple[RewriteReport, ...] = ()
     left_out: frozenset[str] = frozenset()
+    target_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.model.reading import LoadedModel
+from egraph_opt.certificates.certificate import Certificate
+from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.model.writing import (
     in_one_file,
     original_in_one_file,
@@ -19,6 +21,7 @@ from egraph_opt.model.writing import (
     write_model,
     write_original,
 )
+from egraph_opt.pipeline.certifying import certificate_of_unchanged
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.explaining import explanation_of
 from egraph_opt.report.explanation import Explanation
@@ -40,6 +43,8 @@ class Result:
     """The model, where all of its weights are in it."""
     _derivation: Derivation | None = field(default=None, repr=False, compare=False)
 
+    _certifying: Callable[[LoadedModel], Certificate] | None = field(default=None, repr=False, compare=False)
+
     def __repr__(self) -> str:
         return f"<Result of {self._loaded.source}: {self.report!r}>"
 
@@ -58,6 +63,16 @@ class Result:
         if self._derivation is None:
             return self.report.unexplained()
         return explanation_of(self._derivation, self.report, node)
+
+    def certificate(self) -> Certificate:
+        """Why the result is equal to the model, for `egraph_opt.certificates` to check without any engine.
+
+        Raises:
+            CertificateError: the optimisation was not asked to record what laws did, or that is not enough.
+        """
+        if self._graph is None or self._certifying is None:
+            return certificate_of_unchanged(self._loaded)
+        return self._certifying(read_model(self.model))
 
     @cached_property
     def model(self) -> onnx.ModelProto:

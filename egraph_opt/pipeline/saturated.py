@@ -101,6 +101,7 @@ class Saturated:
             self.strict,
             self.required,
             self.saturated_for.left_out,
+            self.saturated_for.limits,
         )
 
     def mismatch(self, cost: str | CostModel) -> str:

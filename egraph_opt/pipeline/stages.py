@@ -51,6 +51,7 @@ def saturate(
     input_shapes: Mapping[str, Sizes] | None = None,
     opset: int | None = None,
     strict: bool = False,
+    record: bool = False,
     progress: Progress | None = None,
 ) -> Saturated:
     """Build the e-graph of a model and saturate it.
@@ -75,6 +76,7 @@ def saturate(
         opset: convert the model to this opset first, by ONNX's converter, and compare what that makes with
             the model; it is the original from then on.
         strict: raise where laws contradict each other in types, instead of leaving them out.
+        record: keep what laws match, for `Result.certificate`.
 
     Raises:
         ModelReadError, InvalidModelError, ExternalDataError: the model.
@@ -86,7 +88,11 @@ def saturate(
         UnsoundLawError, InternalError: with strict.
     """
     return saturated_as(
-        model, Asked(rewrites, exactness, laws, limits, target, assume, input_shapes, opset, strict, progress)
+        model,
+        Asked(
+            *(rewrites, exactness, laws, limits, target, assume, input_shapes, opset, strict, progress),
+            recorded=record,
+        ),
     )
 
 
@@ -116,6 +122,7 @@ def optimize(
     measure: bool | int | Runner | None = None,
     isolate: bool = False,
     metadata: bool = True,
+    record: bool = False,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -149,6 +156,7 @@ def optimize(
         isolate: run onnxruntime in a process of its own (on Linux), so that a kernel that crashes is reported
             with its node, and does not end this process; the command line does.
         metadata: write into the result where it came from: see `model.provenance`.
+        record: keep what laws match, for `Result.certificate`.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -162,7 +170,10 @@ def optimize(
     check_arguments(seed=seed, measure=measure)  # the others `saturate` checks
     extractor_named(extractor)  # before the work, not after it
 
-    asked = Asked(rewrites, exactness, laws, limits, chosen, assume, input_shapes, opset, strict, progress)
+    asked = Asked(
+        *(rewrites, exactness, laws, limits, chosen, assume, input_shapes, opset, strict, progress),
+        recorded=record,
+    )
 
     def run(
         left_out: frozenset[str] = frozenset(), untouched: frozenset[str] = frozenset()

@@ -1,0 +1,70 @@
+"""The certificate of a result, from what was recorded while its e-graphs were saturated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from egraph_opt.certificates.certificate import Certificate
+from egraph_opt.certificates.errors import CertificateError
+from egraph_opt.certifying.making import Optimized, Recorded, certificate_of
+from egraph_opt.facts.assumption import Assumptions
+from egraph_opt.model.reading import LoadedModel, reread
+from egraph_opt.pipeline.original import GivenModel
+from egraph_opt.pipeline.restarts import Iteration
+
+NOT_RECORDED = (
+    "what laws did was not recorded: optimize(.., record=True), or egraph-opt optimize --certificate FILE"
+)
+REQUIRED = (
+    "{source}: laws were applied wherever they match, before the search, which no certificate shows;"
+    " name them without +"
+)
+
+
+def certificate_of_result(
+    original: GivenModel, iterations: Sequence[Iteration], assume: Assumptions, result: LoadedModel
+) -> Certificate:
+    """Why a result is equal to its model.
+
+    Args:
+        assume: what the result is right within.
+
+    Raises:
+        CertificateError: nothing was recorded, or what was is not enough.
+    """
+    if any(iteration.region.saturation.record is None for iteration in iterations):
+        raise CertificateError(NOT_RECORDED)
+    if original.required:
+        raise CertificateError(REQUIRED.format(source=original.loaded.source))
+    limits, loaded = original.limits, original.loaded
+    return certificate_of(
+        Optimized(
+            model=reread(loaded),
+            result=result,
+            recorded=[_recorded(iteration, loaded) for iteration in iterations],
+            assume=assume,
+            shapes=loaded.input_shapes,
+            fold_bytes=limits.fold_bytes,
+            fold_quantized=limits.fold_quantized,
+            limits=original.target_limits,
+        )
+    )
+
+
+def certificate_of_unchanged(loaded: LoadedModel) -> Certificate:
+    """That of a model that was handed on as it came."""
+    same = Optimized(reread(loaded), reread(loaded), [], {}, loaded.input_shapes, 0, False, {})
+    return certificate_of(same)
+
+
+def _recorded(iteration: Iteration, loaded: LoadedModel) -> Recorded:
+    info, record = iteration.info, iteration.region.saturation.record
+    assert record is not None
+    owners = {
+        value.name: owner
+        for value, owner in info.owners.items()
+        if value.name and info.choices[value] is iteration.extracted.choice
+    }
+    written = replace(loaded, model=iteration.model.clone())
+    return Recorded(iteration.region.lowered, record, owners, written)

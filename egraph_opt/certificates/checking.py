@@ -125,6 +125,7 @@ class _Checker:
         self._rules, self._uses = StatedRules(all_laws()), _Uses()
         self._terms: dict[int, int] = {}
         self._checked_sources: set[str] = set()
+        self._may_make = False
 
     def _read(self, model: LoadedModel, result: LoadedModel) -> dict[str, ReadModel]:
         said = self._certificate.reading
@@ -203,6 +204,8 @@ class _Checker:
                 for item, operand in zip(described[2], places, strict=True)
             )
             found = self._knowledge.find(name, given)
+            if found is None and self._may_make:
+                found = self._knowledge.add(name, given)
         else:
             read = self._models[kind.removesuffix(BUNDLE)]
             found = (read.bundles if kind.endswith(BUNDLE) else read.terms).get(name)
@@ -215,6 +218,7 @@ class _Checker:
     # --- steps ----------------------------------------------------------------------------------------------
 
     def _take(self, step: ProofStep, number: int) -> None:
+        self._may_make = step.kind == "trusted"
         terms = {name: self._term(k) for name, k in step.terms.items()}
         if step.kind == "law":
             self._law(step, terms, number)

@@ -14,7 +14,7 @@ from typing import Any
 from egraph_opt.certificates.closure import TRUE
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.knowledge import Knowledge, Known
-from egraph_opt.laws.bindings import columns_of
+from egraph_opt.laws.bindings import columns_of, expressions_in
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements
 from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Guard, Union
@@ -113,6 +113,7 @@ class LawInstance:
     values: dict[str, Any]
     limits: Mapping[str, int]
     premises: Premises = field(default_factory=Premises)
+    _answers: dict[Expression, Any] = field(default_factory=dict)
 
     def check_sorts(self, rule: StatedRule) -> None:
         """See that terms are what variables are of, and attributes no terms.
@@ -136,6 +137,17 @@ class LawInstance:
         """
         for condition in rule.conditions:
             self._ask(condition)
+        for action in rule.actions:  # before anything is written: what it takes has to be there
+            for expression in expressions_in(action):
+                self._answer_inside(expression)
+
+    def _answer_inside(self, expression: Expression) -> None:
+        """Ask the host functions of what is to be written."""
+        if isinstance(expression.head, HostFunction):
+            self._value(expression)
+        elif isinstance(expression.head, Function):
+            for argument in expression.arguments:
+                self._answer_inside(argument)
 
     def conclude(self, rule: StatedRule, step: int) -> bool:
         """Do what the rule says; whether that is news."""
@@ -281,11 +293,13 @@ class LawInstance:
         self.premises.equal += zip(self.knowledge.operands[found], operands, strict=True)
 
     def _answer(self, expression: Expression) -> Any:
-        given = tuple(map(self._handed, expression.arguments))
-        try:
-            return expression.head.computed(*given)
-        except Exception as error:
-            raise Refused(f"{expression.head.name} fails: {error}") from error
+        if expression not in self._answers:
+            given = tuple(map(self._handed, expression.arguments))
+            try:
+                self._answers[expression] = expression.head.computed(*given)
+            except Exception as error:
+                raise Refused(f"{expression.head.name} fails: {error}") from error
+        return self._answers[expression]
 
     def _handed(self, argument: Expression) -> Any:
         """An argument as a host function gets it."""

@@ -20,7 +20,7 @@ from egraph_opt.certificates.expansion import expanded
 from egraph_opt.certificates.instances import Premises, StatedRules
 from egraph_opt.certificates.numbers import Array, ConstantNumbers, differ, in_type
 from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
-from egraph_opt.certifying.reasons import Needed
+from egraph_opt.certifying.reasons import Needed, made_by_steps
 from egraph_opt.certifying.replay import Replay
 from egraph_opt.certifying.steps import BETWEEN, READ, ReplayCourse, TakenStep, WatchedKnowledge
 from egraph_opt.certifying.writing import Writer, law_digests, version_of_project
@@ -273,7 +273,16 @@ class _Making:
                 self._trust(f"tensor {name}", members[0], term)
 
     def _trust(self, reason: str, a: int, b: int) -> None:
-        self._unite("trusted", reason, {"a": a, "b": b}, (a, b), Premises())
+        """Say that two terms are equal; the second is there with this step where nothing else makes it."""
+        number = self._begin("trusted", reason, {"a": a, "b": b}, Premises())
+        pending = [b]
+        while pending:
+            term = pending.pop()
+            if self._knowledge.made_in[term] == BETWEEN and made_by_steps(self._knowledge, term) is None:
+                self._knowledge.made_in[term] = number
+                pending += self._knowledge.operands[term]
+        self._knowledge.unite(a, b, number)
+        self._end()
 
     def _unite(
         self, kind: str, name: str, values: dict[str, Any], pair: tuple[int, int], premises: Premises

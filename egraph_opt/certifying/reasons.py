@@ -12,6 +12,8 @@ from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.knowledge import Appended, Known, SameContent
 from egraph_opt.certifying.steps import BETWEEN, WatchedKnowledge
 
+BETWEEN_ONLY = "{} is only there between two saturations, and nothing shows it"
+
 
 class Needed:
     """The steps that are needed, and the ways to find them.
@@ -69,7 +71,9 @@ class Needed:
     def _term(self, term: int) -> None:
         """Need a term to be there."""
         if self._knowledge.made_in[term] == BETWEEN:
-            other = self._made_by_steps(term)
+            other = made_by_steps(self._knowledge, term)
+            if other is None:
+                raise CertificateError(BETWEEN_ONLY.format(self._knowledge.text(term)))
             for pair in zip(self._knowledge.operands[term], self._knowledge.operands[other], strict=True):
                 self._pair(*pair)
             self._ask("term", other)
@@ -78,16 +82,6 @@ class Needed:
             self._ask("step", self._knowledge.made_in[term])
         for operand in self._knowledge.operands[term]:
             self._ask("term", operand)
-
-    def _made_by_steps(self, term: int) -> int:
-        """The same function of equal operands, which whoever checks has."""
-        signature = self._knowledge.signature(term)
-        for other in self._knowledge.members[self._knowledge.root(term)]:
-            if self._knowledge.made_in[other] != BETWEEN and self._knowledge.signature(other) == signature:
-                return other
-        raise CertificateError(
-            f"{self._knowledge.text(term)} is between two saturations, and nothing shows it"
-        )
 
     def _step(self, number: int) -> None:
         self.steps.add(number)
@@ -102,3 +96,12 @@ class Needed:
             self._ask("known", term, known)
         for row in step.premises.rows:
             self._ask("step", row)
+
+
+def made_by_steps(knowledge: WatchedKnowledge, term: int) -> int | None:
+    """The same function of equal operands as one between two saturations, which whoever checks has."""
+    signature = knowledge.signature(term)
+    for other in knowledge.members[knowledge.root(term)]:
+        if knowledge.made_in[other] != BETWEEN and knowledge.signature(other) == signature:
+            return other
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -69,10 +70,16 @@ class Certificate:
     terms: tuple[Any, ...]
     steps: tuple[ProofStep, ...]
 
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """The reasons of steps that nothing shows."""
+        return tuple(step.name for step in self.steps if step.kind == "trusted")
+
     def to_json(self) -> str:
-        """The certificate as text."""
+        """The certificate as text, with a digest that tells whether the text is whole."""
         steps = [[step.kind, step.name, dict(step.terms), dict(step.values)] for step in self.steps]
-        return json.dumps({"format": FORMAT, **asdict(self), "steps": steps}, allow_nan=True)
+        content = {"format": FORMAT, **asdict(self), "steps": steps}
+        return json.dumps({**content, "digest": digest_of_content(content)})
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it, whole or not at all."""
@@ -90,8 +97,11 @@ class Certificate:
         """
         try:
             found = json.loads(text)
-            if found.pop("format") != FORMAT:
+            if found.get("format") != FORMAT:
                 raise ValueError("it is of another format")
+            if found.pop("digest") != digest_of_content(found):
+                raise ValueError("it has been changed: its digest is another one")
+            del found["format"]
             steps = tuple(map(_step, found.pop("steps")))
             return cls(terms=tuple(found.pop("terms")), steps=steps, **found)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -115,6 +125,11 @@ class Certificate:
             return cls.from_json(content.decode())
         except (OSError, EOFError, UnicodeDecodeError) as error:
             raise CertificateError(f"{path}: not a certificate: {error}") from error
+
+
+def digest_of_content(content: Mapping[str, Any]) -> str:
+    """The digest of what a certificate holds, as JSON; it guards against accidents, not against forgers."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _step(written: Any) -> ProofStep:

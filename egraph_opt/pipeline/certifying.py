@@ -33,16 +33,15 @@ def certificate_of_result(
     Raises:
         CertificateError: nothing was recorded, or what was is not enough.
     """
-    if any(iteration.region.saturation.record is None for iteration in iterations):
-        raise CertificateError(NOT_RECORDED)
+    kept = all(iteration.region.saturation.record is not None for iteration in iterations)
     if original.required:
         raise CertificateError(REQUIRED.format(source=original.loaded.source))
     limits, loaded = original.limits, original.loaded
-    return certificate_of(
+    found = certificate_of(
         Optimized(
             model=reread(loaded),
             result=result,
-            recorded=[_recorded(iteration, loaded) for iteration in iterations],
+            recorded=[_recorded(iteration, loaded) for iteration in iterations] if kept else [],
             assume=assume,
             shapes=loaded.input_shapes,
             fold_bytes=limits.fold_bytes,
@@ -50,6 +49,9 @@ def certificate_of_result(
             limits=original.target_limits,
         )
     )
+    if not kept and found.trusted:
+        raise CertificateError(NOT_RECORDED)
+    return found
 
 
 def certificate_of_unchanged(loaded: LoadedModel) -> Certificate:

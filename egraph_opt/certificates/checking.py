@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, Certificate, ProofStep
@@ -131,7 +131,7 @@ class _Checker:
         said = self._certificate.reading
         assume = {name: Assumption(*numbers) for name, numbers in said["assume"].items()}
         how = ReadAs(assume, int(said["fold_bytes"]), bool(said["fold_quantized"]))
-        how_result = ReadAs(assume, believed=False)
+        how_result = replace(how, believed=False)
         return {
             MODEL: read_terms(model, self._knowledge, self._numbers, how),
             RESULT: read_terms(result, self._knowledge, self._numbers, how_result),

@@ -159,7 +159,7 @@ class _TermReader:
             return
         self.found.nodes += 1
         if len(node.outputs) == 1:
-            literal = known_literal(self.facts.get(node.outputs[0], UNKNOWN)) if self.how.believed else None
+            literal = known_literal(self.facts.get(node.outputs[0], UNKNOWN))
             if literal is not None:
                 self._name(node.outputs[0], self.knowledge.add("literal", (literal,)))
                 return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import onnx_ir as ir
@@ -86,11 +86,11 @@ class _Making:
         self._knowledge = WatchedKnowledge(done.model.opset_imports.get("", 1))
         self._course, self._rules = ReplayCourse(self._knowledge), StatedRules(all_laws())
         self._numbers = ConstantNumbers(self._knowledge)
-        how = ReadAs(done.assume, done.fold_bytes, done.fold_quantized)
+        self._how = ReadAs(done.assume, done.fold_bytes, done.fold_quantized)
         self._expanded = 0
-        self._model = read_terms(done.model, self._knowledge, self._numbers, how)
+        self._model = read_terms(done.model, self._knowledge, self._numbers, self._how)
         self._result = read_terms(
-            done.result, self._knowledge, self._numbers, ReadAs(done.assume, believed=False)
+            done.result, self._knowledge, self._numbers, replace(self._how, believed=False)
         )
 
     def certificate(self) -> Certificate:
@@ -154,7 +154,7 @@ class _Making:
         replay.run(lambda: False)
         self._expand()
         replay.run(lambda: False)
-        how = ReadAs(self._done.assume, believed=False, given=self._folded(replay, recorded))
+        how = replace(self._how, believed=False, given=self._folded(replay, recorded))
         self._knowledge.step = BETWEEN
         found = read_terms(recorded.model, self._knowledge, self._numbers, how)
         self._knowledge.step = READ
@@ -257,10 +257,12 @@ class _Making:
                 or declared.expand(self._knowledge.attributes(term)) is None
             ):
                 continue
-            known = [(k, self._knowledge.of(k)) for k in self._numbers.operands(term)]
-            premises = Premises(terms=[term], known=[(k, fact) for k, fact in known if fact is not None])
-            number = self._begin("expand", declared.name, {"term": term}, premises)
-            with suppress(CertificateError):
+            with suppress(CertificateError):  # a list whose end is not known
+                premises = Premises(terms=[term])
+                for operand in self._numbers.operands(term, premises.equal):
+                    known = self._knowledge.of(operand)
+                    premises.known += [(operand, known)] if known is not None else []
+                number = self._begin("expand", declared.name, {"term": term}, premises)
                 self._knowledge.unite(term, expanded(self._knowledge, term), number)
             self._end()
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "explain --law": "convolution.scale_after_conv model.onnx",
     "show": "made.onnx",
     "diff": "model.onnx made.onnx",
+    "check-certificate": "model.onnx certified.onnx out.cert",
     "rules": "--ruleset conv1d",
     "operators": "",
     "costs": "",

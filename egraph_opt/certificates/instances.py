@@ -309,7 +309,10 @@ class LawInstance:
         term = self._value(argument)
         if argument.sort.kind == "tensors":
             read: list[tuple[int, int]] = []
-            items = self.knowledge.elements(term, read)
+            try:
+                items = self.knowledge.elements(term, read)
+            except CertificateError as error:
+                raise Refused(str(error)) from error
             self.premises.equal += read
             return tuple(self._fact_of(item) for item in items)
         return self._fact_of(term)

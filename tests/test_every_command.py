@@ -92,12 +92,23 @@ def made() -> bytes:
     return optimize(given, "nodes").model.SerializeToString()
 
 
+@pytest.fixture(scope="module")
+def certified() -> tuple[bytes, str]:
+    """The file of what becomes of `model.onnx`, and its certificate."""
+    result = optimize(parser.parse_model(MODEL), "nodes", record=True)
+    return result.model.SerializeToString(), result.certificate().to_json()
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, made: bytes, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    tmp_path: Path, made: bytes, certified: tuple[bytes, str], monkeypatch: pytest.MonkeyPatch
+) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EGRAPH_OPT_CACHE", str(tmp_path / "cache"))
     onnx.save(parser.parse_model(MODEL), tmp_path / "model.onnx")
     (tmp_path / "made.onnx").write_bytes(made)
+    (tmp_path / "certified.onnx").write_bytes(certified[0])
+    (tmp_path / "out.cert").write_text(certified[1])
     (tmp_path / "time.sh").write_text("""echo '{"micros": 12.5, "device": "a board"}'\n""")
     list(Store(tmp_path / "other.sqlite").rows())
     kernels = [

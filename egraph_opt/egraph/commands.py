@@ -20,6 +20,7 @@ from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
 from egraph_opt.laws.bindings import Columns, columns_of
 from egraph_opt.laws.checking import check
+from egraph_opt.laws.demand import rules_of_growth
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
 from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Guard, unguarded, without_guards
@@ -141,8 +142,9 @@ def _program(laws: tuple[Law, ...], apart: bool, guards: bool, recorded: bool, d
     tables, always = _of_all_programs(declared)
     prepared = prepared_terms()
     rules = {rule.name: rule for rule in always}
+    unrecorded = rules_of_growth(laws) if recorded else frozenset()
     for source, ruleset in _sources(laws, apart, guards, recorded):
-        rules |= {rule.name: rule for rule in _rules(source, ruleset, prepared)}
+        rules |= {rule.name: rule for rule in _rules(source, ruleset, prepared, unrecorded)}
     prepared.keep()
     return Program(rules, tables, {name: k for k, name in enumerate(rules)}, recorded)
 
@@ -217,7 +219,7 @@ class _Source:
         check(self.entry)
         return {suffix: terms_of_rule(*parts) for suffix, parts in self._rules.items()}
 
-    def write(self, suffix: str) -> str:
+    def write(self, suffix: str, noting: bool = False) -> str:
         """The text of one; of one that there is not, which only a file can name, none."""
         if suffix not in self._rules:
             return ""
@@ -229,18 +231,26 @@ class _Source:
                 name=rule,
                 identity=self.identity,
                 of_law=of_law,
-                noted=row_text(rule, self.columns(suffix)) if self.recorded else "",
+                noted=row_text(rule, self.columns(suffix)) if noting else "",
             )
         except LawError as error:
             raise LawError(f"{where(self.entry.function)}: {self.entry.name}: {error}") from error
 
 
-def _rules(source: _Source, ruleset: str, prepared: PreparedTerms) -> Iterator[WrittenRule]:
-    """The rules of a law; those of others are written at once, so that a mistake is found."""
+def _rules(
+    source: _Source, ruleset: str, prepared: PreparedTerms, unrecorded: frozenset[str]
+) -> Iterator[WrittenRule]:
+    """The rules of a law; those of others are written at once, so that a mistake is found.
+
+    Args:
+        unrecorded: the names of those that note nothing, though others do.
+    """
     key = f"{source.name} {source.guards}"
     for suffix, terms in prepared.of(source.entry, key, source.terms).items():
-        noted = partial(source.columns, suffix) if source.recorded else None
-        rule = WrittenRule(f"{source.name}{suffix}", ruleset, terms, partial(source.write, suffix), noted)
+        noting = source.recorded and f"{source.name}{suffix}" not in unrecorded
+        noted = partial(source.columns, suffix) if noting else None
+        write = partial(source.write, suffix, noting)
+        rule = WrittenRule(f"{source.name}{suffix}", ruleset, terms, write, noted)
         if not is_ours(source.entry):
             _ = rule.text
         yield rule

@@ -79,7 +79,8 @@ class LawTables:
 
     def write(self, knowledge: Knowledge, entry: Expression, key: int, value: Any, step: int) -> bool:
         """Note a value, or what a merge makes of it and of what is there; whether that is news."""
-        merge, steps = entry.head.merge, (step,)
+        merge = entry.head.merge
+        steps: tuple[int, ...] = (step,)
         there = list(self.of(knowledge, key))
         if callable(merge) and there:
             computed = merge.computed if isinstance(merge, HostFunction) else merge
@@ -224,7 +225,7 @@ class LawInstance:
             return
         key = self._there(entry)
         bound = not (isinstance(name.head, Variable) and name.head.name not in self.values)
-        wanted = self._value(name) if bound else None
+        wanted: Any = self._value(name) if bound else None
         for member, found in self.tables.of(self.knowledge, key):
             if not bound:
                 self.values[name.head.name] = wanted = found.value

@@ -233,7 +233,8 @@ def _pointwise(form: OnnxForm, given: list[Array]) -> Array | None:
     count, channels, *sizes = x.shape
     x = x.reshape(count, groups, channels // groups, -1)
     w = w.reshape(groups, channels // groups, -1)
-    return np.einsum("ngcs,gco->ngos", x, w).reshape(count, -1, *sizes)
+    product: Array = np.einsum("ngcs,gco->ngos", x, w)
+    return product.reshape(count, -1, *sizes)
 
 
 @lru_cache(maxsize=256)

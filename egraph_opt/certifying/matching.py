@@ -66,9 +66,9 @@ class Places:
         merged, self._merged = self._knowledge.merged[self._merged :], len(self._knowledge.merged)
         for root in dict.fromkeys(map(self._knowledge.root, merged)):
             members = self._knowledge.members[root]
-            placed = next((k for k in members if k in self.owner), None)
-            for member in members if placed is not None else ():
-                self.give(member, self.owner[placed])
+            owner = next((self.owner[k] for k in members if k in self.owner), None)
+            for member in members if owner is not None else ():
+                self.give(member, owner)  # type: ignore[arg-type]
         first, self._seen = self._seen, len(self._knowledge)
         for term in range(first, self._seen):
             found = self._place(term)

@@ -34,7 +34,7 @@ class ReadModel:
         terms: of its tensors, by name.
         bundles: of nodes with several outputs, by the name of the first that has one.
         inputs, outputs: names.
-        nodes: how many there are but for constants.
+        nodes: how many there are that compute something from inputs.
         constants: names of tensors that are constant, with their terms.
     """
 
@@ -157,7 +157,7 @@ class _TermReader:
             for value in node.outputs:
                 self._constant(value)
             return
-        self.found.nodes += 1
+        self.found.nodes += not all(self.facts.get(v, UNKNOWN).const for v in node.outputs if v.name)
         if len(node.outputs) == 1:
             literal = known_literal(self.facts.get(node.outputs[0], UNKNOWN))
             if literal is not None:

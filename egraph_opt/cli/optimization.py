@@ -176,7 +176,7 @@ def optimize(
         shapes = _input_shapes(input_shape)
         if [written, report, html].count(STDOUT) > 1:
             raise errors.OutputError("-: one thing is written to stdout: name another file for the report")
-        for page in (report, html):
+        for page in (report, html, certificate):
             _check_files(source, written, page, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.cost.registry import cost_model

@@ -22,9 +22,11 @@ from egraph_opt.rewrites.transposes.composition import invert
 
 @hosted()
 def keeps_rows(x: Fact, dims: Dims, w: Fact) -> bool:
-    """The view joins or parts axes of the rows of x; each row is multiplied by the one matrix."""
-    has_rows = x.shape is not None and min(len(x.shape), len(dims)) >= 2
-    return has_rows and w.rank == 2 and symbolic.known_equal(x.shape[-1], dims[-1])  # type: ignore[index]
+    """The view joins axes of the rows of x, or parts them into no axis of 1; W is one matrix."""
+    if x.shape is None or min(len(x.shape), len(dims)) < 2 or w.rank != 2:
+        return False
+    parts = len(x.shape) < len(dims) and dims.count(1) <= x.shape.count(1)
+    return (parts or len(x.shape) > len(dims)) and symbolic.known_equal(x.shape[-1], dims[-1])
 
 
 @table()

@@ -75,7 +75,7 @@ class Deep(NamedTuple):
         alike, each: the dims of b for one pixel, and for all pixels of a block.
     """
 
-    matrix: Dims
+    matrix: tuple[int, ...]
     rows: Dims
     biases: Dims
     kernel: tuple[int, ...]
@@ -128,18 +128,18 @@ def _blocks(rng: np.random.Generator) -> Iterator[Example]:
         deep = blockwise("DepthToSpace", conv(g.input(("N", 4, 5, 6)), g.random(*v), c, window), settings)
         yield g.fires(conv(deep, g.random(*w), b, PLAIN))
     g = Operands(rng)
-    x, v, w = g.input((1, 4, 5, "L")), g.random(12, 4, 3, 3), g.random(2, 3, 1, 1)
-    deep = blockwise("DepthToSpace", conv(x, v, none(), PLAIN), two)
+    x, point = g.input((1, 4, 5, "L")), g.random(2, 3, 1, 1)
+    deep = blockwise("DepthToSpace", conv(x, g.random(12, 4, 3, 3), none(), PLAIN), two)
     computed = blockwise("DepthToSpace", conv(x, g.input((12, 4, 3, 3)), none(), PLAIN), two)
     halves = blockwise(
         "DepthToSpace", conv(x, g.random(12, 2, 3, 3), none(), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)), two
     )
     yield from g.near_misses(
         (conv(deep, g.random(2, 3, 3, 3), none(), PLAIN), "the kernel sees neighbours"),
-        (conv(deep, w, none(), RING), "it pads"),
-        (conv(deep, w, none(), ConvWindow((2, 2), (0,) * 4, (1, 1))), "it strides"),
-        (conv(computed, w, none(), PLAIN), "V is no constant"),
-        (conv(halves, w, none(), PLAIN), "V has groups"),
+        (conv(deep, point, none(), RING), "it pads"),
+        (conv(deep, point, none(), ConvWindow((2, 2), (0,) * 4, (1, 1))), "it strides"),
+        (conv(computed, point, none(), PLAIN), "V is no constant"),
+        (conv(halves, point, none(), PLAIN), "V has groups"),
         (conv(deep, g.random(3, 1, 1, 1), none(), ConvWindow((1, 1), (0,) * 4, (1, 1), 3)), "W has groups"),
         (conv(deep, g.random(9, 3, 1, 1), none(), PLAIN), "there would be more to multiply"),
     )

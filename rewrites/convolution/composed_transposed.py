@@ -92,8 +92,8 @@ def _behind(rng: np.random.Generator) -> Iterator[Example]:
         small = ConvWindow((1,) * (len(v) - 2), (0,) * (2 * len(v) - 4), (1,) * (len(v) - 2))
         yield g.fires(conv(conv_transpose(x, g.random(*v), c, window), g.random(*w), b, small))
     g = Operands(rng)
-    x, v = g.input((1, 4, 5, "L")), g.random(4, 6, 2, 2)
-    larger = conv_transpose(x, v, none(), _TWICE)
+    x = g.input((1, 4, 5, "L"))
+    larger = conv_transpose(x, g.random(4, 6, 2, 2), none(), _TWICE)
     yield from g.near_misses(
         (conv(larger, g.random(5, 6, 2, 2), none(), PLAIN), "the kernel sees neighbours"),
         (conv(larger, g.random(5, 6, 1, 1), none(), RING), "it pads"),
@@ -127,23 +127,23 @@ def _in_front(rng: np.random.Generator) -> Iterator[Example]:
             inner = conv(g.input(("N", 4, 5, 6)), g.random(3, 4, 1, 1), none(), PLAIN)
             yield g.fires(conv_transpose(inner, g.random(*w), b, window))
     g = Operands(rng)
-    x, w = g.input((1, 4, 5, "L")), g.random(6, 5, 2, 2)
+    x, kernel = g.input((1, 4, 5, "L")), g.random(6, 5, 2, 2)
     point = conv(x, g.random(6, 4, 1, 1), none(), PLAIN)
     wide = conv(g.input((1, 90, 5, "L")), g.random(6, 90, 1, 1), none(), PLAIN)
     yield from g.near_misses(
         (
-            conv_transpose(conv(x, g.random(6, 4, 2, 2), none(), PLAIN), w, none(), _TWICE),
+            conv_transpose(conv(x, g.random(6, 4, 2, 2), none(), PLAIN), kernel, none(), _TWICE),
             "V sees neighbours",
         ),
         (
-            conv_transpose(conv(x, g.random(6, 4, 1, 1), g.random(6), PLAIN), w, none(), _TWICE),
+            conv_transpose(conv(x, g.random(6, 4, 1, 1), g.random(6), PLAIN), kernel, none(), _TWICE),
             "V has a bias",
         ),
         (
-            conv_transpose(conv(x, g.input((6, 4, 1, 1)), none(), PLAIN), w, none(), _TWICE),
+            conv_transpose(conv(x, g.input((6, 4, 1, 1)), none(), PLAIN), kernel, none(), _TWICE),
             "V is no constant",
         ),
-        (conv_transpose(wide, w, none(), _TWICE), "there would be more to multiply"),
+        (conv_transpose(wide, kernel, none(), _TWICE), "there would be more to multiply"),
         (
             conv_transpose(point, g.random(6, 2, 2, 2), none(), ConvWindow((2, 2), (0,) * 4, (1, 1), 2)),
             "W has groups",

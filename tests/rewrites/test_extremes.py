@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, optimized, outcome
 
-ROWS = ["N", 4]
+ROWS = ("N", 4)
 
 
 @pytest.mark.parametrize("opset", [12, 13, 17, 21])

@@ -16,11 +16,11 @@ FLOAT, DOUBLE, INT64 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64
 
 
 def _clip(x: Tensor, least: int, most: int) -> Tensor:
-    return unary("Clip", (("max", most), ("min", least)), x)  # type: ignore[return-value]
+    return unary("Clip", (("max", most), ("min", least)), x)
 
 
 def _there_and_back(x: Tensor, to: int, least: int, most: int) -> Tensor:
-    return cast(cast(_clip(x, least, most), to), INT64)  # type: ignore[return-value]
+    return cast(cast(_clip(x, least, most), to), INT64)
 
 
 # --- how wide ---------------------------------------------------------------------------------------------

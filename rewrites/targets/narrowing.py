@@ -35,6 +35,7 @@ _NARROW: Range = (-(2**31), 2**31 - 1)
 UNARY = frozenset(("Abs", "BitwiseNot", "Clip", "Neg", "Sign"))
 ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Mod"))
 LIMITS = {"narrow_int64": 1}
+SMALL = 2**20
 
 
 # --- what int32 has -----------------------------------------------------------------------------------------
@@ -48,9 +49,9 @@ def _proved(x: Fact) -> bool:
 
 
 def _may_be_small(x: Fact) -> bool:
-    """Whether a value may be far from the ends of int32, as far as it is known."""
+    """Whether a value may be one of which int32 has a sum of thousands, as far as it is known."""
     least, most = range_of(x) or _NARROW
-    return least <= _NARROW[1] // 2 and most >= _NARROW[0] // 2
+    return least <= SMALL and most >= -SMALL
 
 
 def _fit(by_proof: bool, *facts: Fact) -> bool:

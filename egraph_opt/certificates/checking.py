@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, Certificate, ProofStep
+from egraph_opt.certificates.closure import operands_first
 from egraph_opt.certificates.digests import digest_of_graph, digest_of_source
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.expansion import expanded
@@ -167,25 +168,14 @@ class _Checker:
 
     def _term(self, number: int) -> int:
         """A term that steps speak of, which has to be there by now."""
-        pending = [number]
-        while pending:
-            current = pending[-1]
-            if current in self._terms:
-                pending.pop()
-                continue
-            described = self._certificate.terms[current]
-            inner = self._inner(described)
-            if any(not 0 <= k < current for k in inner):
-                raise CertificateError(f"term {current} is made of later ones")
-            missing = [k for k in inner if k not in self._terms]
-            if missing:
-                pending += missing
-                continue
-            self._terms[current] = self._resolved(described)
-            pending.pop()
+        described = self._certificate.terms
+        for current in operands_first(number, self._terms, self._inner, most=len(described)):
+            self._terms[current] = self._resolved(described[current])
         return self._terms[number]
 
-    def _inner(self, described: Any) -> list[int]:
+    def _inner(self, number: int) -> list[int]:
+        """The numbers of the operands of a term, which are those of earlier ones."""
+        described = self._certificate.terms[number]
         if described[0] != APPLIED:
             return []
         function, arguments = described[1], described[2]
@@ -193,7 +183,11 @@ class _Checker:
             declared_functions[function].parameters
         ):
             raise CertificateError(f"there is no {function} of {len(arguments)} arguments")
-        return [k for k, operand in zip(arguments, self._knowledge.places(function), strict=True) if operand]
+        places = self._knowledge.places(function)
+        inner = [k for k, operand in zip(arguments, places, strict=True) if operand]
+        if any(not 0 <= k < number for k in inner):
+            raise CertificateError(f"term {number} is made of later ones")
+        return inner
 
     def _resolved(self, described: Any) -> int:
         kind, name = described[0], described[1]

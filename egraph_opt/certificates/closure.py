@@ -6,7 +6,7 @@ equal is an edge of a forest, in which the way from one term to another says why
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,32 @@ class Congruent:
 
 
 CONGRUENT = Congruent()
+
+
+def operands_first(
+    root: int, done: Container[int], needed: Callable[[int], Iterable[int]], *, most: int
+) -> Iterator[int]:
+    """The terms that one is made of and that are not done, operands first; whoever asks for one does it.
+
+    Args:
+        needed: the operands of a term.
+        most: terms that one may be made of, one within the other.
+
+    Raises:
+        CertificateError: a term is made of itself.
+    """
+    pending = [root]
+    while pending:
+        current = pending[-1]
+        missing = [] if current in done else [k for k in needed(current) if k not in done]
+        if missing and len(pending) > most:
+            raise CertificateError(f"term {current} is made of itself")
+        pending += missing
+        if missing:
+            continue
+        if current not in done:
+            yield current
+        pending.pop()
 
 
 class Closure:
@@ -92,8 +118,7 @@ class Closure:
 
     def is_bundle(self, term: int) -> bool:
         """Whether a term has several outputs."""
-        declared = declared_functions.get(self.functions[term])
-        return declared is not None and declared.result.kind == "bundle"
+        return self.kind(term) == "bundle"
 
     def find(self, function: str, arguments: tuple[Any, ...]) -> int | None:
         """A term that there is, up to what is equal."""
@@ -128,8 +153,7 @@ class Closure:
 
     def _sign(self, term: int) -> None:
         """Enter a term under its operands' classes; it is equal to the one that is there."""
-        signature = (self._head[term], tuple(self._root[k] for k in self.operands[term]))
-        other = self._signatures.setdefault(signature, term)
+        other = self._signatures.setdefault(self.signature(term), term)
         if self._root[other] != self._root[term]:
             self._uniting.append((term, other, CONGRUENT))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.knowledge import Knowledge
-from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.facts.fact import UNKNOWN
 from egraph_opt.operators.declaration import Earlier, Scalar, declared_operators
 from egraph_opt.operators.typing import infer_steps, scalar_type
 
@@ -24,7 +24,7 @@ def expanded(knowledge: Knowledge, term: int) -> int:
     operands: list[int] = []
     for k, operand in zip(declared.operand_positions, knowledge.operands[term], strict=True):
         operands += knowledge.elements(operand, []) if declared.kinds[k] == "tensors" else (operand,)
-    facts = tuple(_fact(knowledge, operand) for operand in operands)
+    facts = tuple(knowledge.fact(operand) or UNKNOWN for operand in operands)
     inferred = infer_steps(steps, knowledge.opset, facts)
     made: list[int] = []
     for step in steps:
@@ -39,11 +39,6 @@ def expanded(knowledge: Knowledge, term: int) -> int:
     return made[-1] if made else operands[0]
 
 
-def _fact(knowledge: Knowledge, term: int) -> Fact:
-    known = knowledge.of(term)
-    return UNKNOWN if known is None else known.fact
-
-
 def _applied(knowledge: Knowledge, name: str, attributes: tuple[object, ...], operands: list[int]) -> int:
     """An operator; where it takes a list, all operands that are left are its elements."""
     declared = declared_operators[name]
@@ -56,10 +51,7 @@ def _applied(knowledge: Knowledge, name: str, attributes: tuple[object, ...], op
         elif kind == "tensors":
             count = len(rest) - after
             items, rest = rest[:count], rest[count:]
-            made = knowledge.add("nil", ())
-            for item in reversed(items):
-                made = knowledge.add("cons", (item, made))
-            arguments.append(made)
+            arguments.append(knowledge.listed(items))
         else:
             after -= 1
             arguments.append(rest.pop(0))

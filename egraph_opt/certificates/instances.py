@@ -15,8 +15,8 @@ from egraph_opt.certificates.closure import TRUE
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.knowledge import Knowledge, Known
 from egraph_opt.laws.bindings import columns_of, expressions_in
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements
-from egraph_opt.laws.sides import statement_rules
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
+from egraph_opt.laws.sides import rules_of
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Guard, Union
 from egraph_opt.operators.expressions import LESS, OPERANDS, PLUS, Constant, Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction
@@ -360,11 +360,7 @@ _FACT_TABLES = frozenset(function.name for function in FACTS_OF.values())
 @cache
 def _rules_of(source: Law | Auxiliary) -> dict[str, StatedRule]:
     name = source.key if isinstance(source, Law) else source.name
-    return {
-        rule: StatedRule(rule, source, conditions, actions)
-        for k, statement in enumerate(statements(source))
-        for rule, conditions, actions in statement_rules(statement, f"{name}#{k}")
-    }
+    return {rule: StatedRule(rule, source, *parts) for rule, parts in rules_of(source, name).items()}
 
 
 class StatedRules:

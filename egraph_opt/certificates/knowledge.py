@@ -6,12 +6,14 @@ The same as the analysis of an e-graph, with the origin of each fact, so that wh
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from egraph_opt.certificates.closure import Closure
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, meet
+from egraph_opt.operators.constants import content_of
 from egraph_opt.operators.declaration import declared_operators
 from egraph_opt.operators.expressions import declared_functions
 from egraph_opt.operators.typing import infer_operator
@@ -190,6 +192,11 @@ class Knowledge(Closure):
         if known is not None and isinstance(known.fact, tuple) and 0 <= index < len(known.fact):
             self.learn(term, Known(known.fact[index], term, ((bundle, known),)))
 
+    def fact(self, term: int) -> Any:
+        """The fact of a tensor, or those of a bundle; None where nothing is known."""
+        known = self.of(term)
+        return None if known is None else known.fact
+
     # --- lists ----------------------------------------------------------------------------------------------
 
     def _elements(self, items: int, read: list[tuple[int, int]]) -> list[int]:
@@ -216,6 +223,13 @@ class Knowledge(Closure):
             raise CertificateError(f"{self.text(items)} is no list whose end is known")
         return found
 
+    def listed(self, items: Sequence[int]) -> int:
+        """The list of some terms."""
+        made = self.add("nil", ())
+        for item in reversed(items):
+            made = self.add("cons", (item, made))
+        return made
+
     def _append(self, term: int) -> None:
         """The elements of one list, then those of another."""
         left, right = self.operands[term]
@@ -240,14 +254,3 @@ class Knowledge(Closure):
             for k, item in enumerate(self.arguments[term])
         ]
         return f"{self.functions[term]}({', '.join(parts)})"
-
-
-def content_of(known: Fact) -> str | None:
-    """A text that constants of the same type, shape and elements share; None where these are not known."""
-    if not known.const or not known.is_static or known.dtype <= 0:
-        return None
-    if known.splat is not None:
-        return repr((known.dtype, known.shape, known.splat))
-    if known.data is None or any(isinstance(element, str) for element in known.data):
-        return None
-    return repr((known.dtype, known.shape, known.data))

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from egraph_opt.certificates.closure import operands_first
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.knowledge import Knowledge
 from egraph_opt.facts.dtypes import FLOATS
@@ -62,20 +63,8 @@ class ConstantNumbers:
         Raises:
             CertificateError: it is none, or cannot be computed.
         """
-        pending = [term]
-        while pending:
-            current = pending[-1]
-            if current in self._arrays:
-                pending.pop()
-                continue
-            missing = [k for k in self._needed(current) if k not in self._arrays]
-            if not missing:
-                self._arrays[current] = self._computed(current)
-                pending.pop()
-            elif len(pending) > len(self._knowledge):
-                raise CertificateError(f"{self._knowledge.text(term)} is computed from itself")
-            else:
-                pending += missing
+        for current in operands_first(term, self._arrays, self._needed, most=len(self._knowledge)):
+            self._arrays[current] = self._computed(current)
         return self._arrays[term]
 
     def forget(self) -> None:
@@ -87,7 +76,7 @@ class ConstantNumbers:
         if term in self.tensors or self._splat(term) is not None:
             return ()
         known = self._knowledge
-        return tuple(self._given(k) for k in self.operands(term) if _fact(known, k) != ABSENT)
+        return tuple(self._given(k) for k in self.operands(term) if known.fact(k) != ABSENT)
 
     def sources(self, term: int, read: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The operands that a term is computed from, each with the term that is taken for it.
@@ -126,14 +115,14 @@ class ConstantNumbers:
         return next((k for k in members if self._knowledge.functions[k] in declared_operators), operand)
 
     def _splat(self, term: int) -> Literal | None:
-        fact = _fact(self._knowledge, term)
+        fact = self._knowledge.fact(term)
         if fact is None or not fact.const or fact.splat is None or not fact.is_static:
             return None
         return Literal(fact.dtype, fact.shape, (fact.splat,))
 
     def _computed(self, term: int) -> Array:
         known = self._knowledge
-        fact = _fact(known, term)
+        fact = known.fact(term)
         if fact is None or not fact.const:
             raise CertificateError(f"{known.text(term)} is not known to be constant")
         splat = self._splat(term)
@@ -143,7 +132,7 @@ class ConstantNumbers:
             return _wide(literal_elements(splat or known.arguments[term][0]), fact.dtype)
         declared = declared_operators[known.functions[term]]
         flat = self.operands(term)
-        facts = tuple(_fact(known, k) or ABSENT for k in flat)
+        facts = tuple(known.fact(k) or ABSENT for k in flat)
         attributes = tuple(known.arguments[term][k] for k in declared.attribute_positions)
         form = declared.form(known.opset, attributes, facts) if declared.form else None
         if form is None:
@@ -157,11 +146,6 @@ class ConstantNumbers:
             raise
         except Exception as error:
             raise CertificateError(f"{known.text(term)} cannot be computed: {error}") from error
-
-
-def _fact(knowledge: Knowledge, term: int) -> Any:
-    known = knowledge.of(term)
-    return None if known is None else known.fact
 
 
 def _wide(array: Array, dtype: int) -> Array:

@@ -22,7 +22,8 @@ from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.inference.graph import infer_graph
 from egraph_opt.model.reading import LoadedModel
-from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
+from egraph_opt.operators.constants import known_literal
+from egraph_opt.operators.declaration import TermSpec, lowering_of
 from egraph_opt.operators.node_reader import NodeReader
 
 
@@ -186,18 +187,12 @@ class _TermReader:
         if not isinstance(place, TermSpec):
             return self._operand(None if place is None else node.inputs[place])
         items = [
-            self._list([self._placed(node, k) for k in item])
+            self.knowledge.listed([self._placed(node, k) for k in item])
             if isinstance(item, tuple)
             else self._placed(node, item)
             for item in place.operands
         ]
         return add_operator(self.knowledge, place.operator, place.attributes, items)
-
-    def _list(self, items: list[int]) -> int:
-        made = self.knowledge.add("nil", ())
-        for item in reversed(items):
-            made = self.knowledge.add("cons", (item, made))
-        return made
 
     def _outputs(self, node: ir.Node, term: int) -> None:
         if self.knowledge.is_bundle(term):
@@ -212,7 +207,7 @@ class _TermReader:
 
     def _kept(self, node: ir.Node) -> None:
         captures = captured_values(node)
-        operands = self._list([self._operand(v) for v in (*node.inputs, *captures)])
+        operands = self.knowledge.listed([self._operand(v) for v in (*node.inputs, *captures)])
         self._outputs(node, self.knowledge.add("opaque", (self._key(node, captures), operands)))
 
     def _key(self, node: ir.Node, captures: list[ir.Value]) -> Any:
@@ -241,18 +236,6 @@ def constant_leaf(knowledge: Knowledge, numbers: ConstantNumbers, tensor: ir.Ten
         numbers.tensors[term] = tensor
         knowledge.learn(term, Known(tensor_fact(tensor), term))
     return term
-
-
-def known_literal(fact: Fact) -> Literal | None:
-    """A value whose elements are all known, as a literal."""
-    if not fact.is_static or fact.dtype <= 0 or fact.dtype == ir.DataType.STRING:
-        return None
-    dims: tuple[int, ...] = fact.shape  # type: ignore[assignment]
-    if fact.ints is not None and len(dims) <= 1:
-        return Literal(fact.dtype, dims, fact.ints or (0,))
-    if fact.const and fact.splat is not None:
-        return Literal(fact.dtype, dims, (fact.splat,))
-    return None
 
 
 def _forget_types(graph: ir.Graph) -> None:

@@ -10,6 +10,7 @@ from egraph_opt.certificates.instances import LawInstance, Refused, StatedRule, 
 from egraph_opt.certifying.matching import Places, RowMatches
 from egraph_opt.certifying.steps import READ, ReplayCourse, TakenStep
 from egraph_opt.egraph.recording import Record
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.expressions import OPERANDS
 
 MOST_PASSES = 200
@@ -63,7 +64,9 @@ class Replay:
             self._apply(rule, {**values, **bound}, operands)
 
     def _apply(self, rule: StatedRule, values: dict[str, Any], operands: tuple[str, ...]) -> None:
-        given = {name: value for name, value in values.items() if name in operands or not _is_fact(value)}
+        given = {
+            name: value for name, value in values.items() if name in operands or not isinstance(value, Fact)
+        }
         instance = LawInstance(self._knowledge, self._course.tables, dict(given), self._limits)
         try:
             instance.ask(rule)
@@ -101,7 +104,3 @@ class Replay:
         owners |= {self.places.owner[values[k]] for k in operands if values[k] in self.places.owner}
         for owner in owners:
             self._dirty.update(self._asking.get(owner, ()))
-
-
-def _is_fact(value: Any) -> bool:
-    return type(value).__name__ == "Fact"

@@ -72,12 +72,7 @@ class WatchedKnowledge(Knowledge):
 
 @dataclass
 class ReplayCourse:
-    """What is shared by all iterations of an optimisation.
-
-    Attributes:
-        trusted: the reasons of steps that nothing shows, by the tensor that they are of.
-    """
+    """What is shared by all iterations of an optimisation."""
 
     knowledge: WatchedKnowledge
     tables: LawTables = field(default_factory=LawTables)
-    trusted: dict[str, str] = field(default_factory=dict)

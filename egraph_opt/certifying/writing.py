@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, ProofStep
+from egraph_opt.certificates.closure import operands_first
 from egraph_opt.certificates.digests import digest_of_source
 from egraph_opt.certificates.instances import StatedRules
 from egraph_opt.certificates.reading import ReadModel
@@ -34,21 +35,15 @@ class Writer:
         return ProofStep(step.kind, step.name, terms, values)
 
     def _number(self, term: int) -> int:
-        pending = [term]
-        while pending:
-            current = pending[-1]
-            if current in self._numbers:
-                pending.pop()
-                continue
-            operands = () if current in self._named else self._knowledge.operands[current]
-            missing = [k for k in operands if k not in self._numbers]
-            if missing:
-                pending += missing
-                continue
+        for current in operands_first(term, self._numbers, self._inner, most=len(self._knowledge)):
+            described = self._named.get(current) or self._described(current)
             self._numbers[current] = len(self.terms)
-            self.terms.append(self._named.get(current) or self._described(current))
-            pending.pop()
+            self.terms.append(described)
         return self._numbers[term]
+
+    def _inner(self, term: int) -> tuple[int, ...]:
+        """The operands of a term that has no name."""
+        return () if term in self._named else self._knowledge.operands[term]
 
     def _described(self, term: int) -> list[Any]:
         function = self._knowledge.functions[term]

@@ -34,7 +34,7 @@ from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_one_size, with_sizes
-from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
@@ -51,8 +51,10 @@ OPSETS = (11, 13, 21, 23)
 UNSIGNED = frozenset({TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64})
 
 MOST_NAMED, NAMED = 5_000, 4
-LARGEST_END = 2**54
 """The largest of the numbers that a law names which sizes are, and how many of them."""
+
+LARGEST_END = 2**54
+"""The largest constant of a term at which the range of an input ends."""
 
 NEAR_SORTS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "Slices": near_slices,
@@ -128,7 +130,7 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
                 for n in (number, number - 1, number + 1)
                 for end in dict.fromkeys((least * n, 0))
             ]
-            ends = (*around, *(e for e in tables.KNOWN_RANGES if known.dtype not in UNSIGNED or e[0] >= 0))
+            ends = around
         elif known.dtype == TensorProto.FLOAT:
             ends = (
                 e for n in numbers for e in ((n, None), (None, n), (-abs(n), abs(n)), (-abs(n) / 2, abs(n)))
@@ -136,8 +138,7 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
         else:
             continue
         bounded = [unary("Clip", (("max", most), ("min", least)), leaf(place)) for least, most in ends]
-        if known.dtype in ALL_FLOATS:
-            bounded += [unary(*function, leaf(place)) for function in tables.BOUNDED]
+        bounded += [unary(*function, leaf(place)) for function in tables.within_bounds(known.dtype)]
         for old in (leaf(place), *_made_of(leaf(place), example)):
             yield from (partial(replace, example, term=replaced(example.term, {old: b})) for b in bounded)
 

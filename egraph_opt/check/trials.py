@@ -317,7 +317,7 @@ class Original:
             narrow = claim == "real" and a.dtype == np.float16  # where ordinary numbers overflow
             wrong = difference(a, b, "real where finite" if narrow else claim, computed, self.bound)
             if wrong is not None:
-                return Failure(described(a, b, wrong, f"{trial}"), trial.feeds, a, b, trial.kind == "normal")
+                return Failure(described(a, b, wrong, str(trial)), trial.feeds, a, b, trial.kind == "normal")
         return None
 
     def _arbitrated(
@@ -385,5 +385,5 @@ class Original:
                     # onnxruntime has just said that both sides are alike.
                     tally.left_out["the reference contradicts onnxruntime"] += 1
                     return None
-                return Failure(described(a, b, wrong, f"{trial}") + ", in float64", trial.feeds, a, b)
+                return Failure(described(a, b, wrong, str(trial)) + ", in float64", trial.feeds, a, b)
         return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.laws.statements import Equals, Rule, assign, eq, rule, union
-from egraph_opt.operators.constants import output
+from egraph_opt.operators.constants import content_of, output
 from egraph_opt.operators.declaration import Operator, operator_named, operators
 from egraph_opt.operators.expressions import Function, Sort, functions, variable
 from egraph_opt.operators.expressions import declare as declare_function
@@ -87,14 +87,7 @@ def _variable(name: str, kind: Any) -> Any:
 
 @hosted()
 def content(known: Fact) -> str | None:
-    """A text that constants of the same type, shape and elements share; None where these are not known."""
-    if not known.const or not known.is_static or known.dtype <= 0:
-        return None
-    if known.splat is not None:
-        return repr((known.dtype, known.shape, known.splat))
-    if known.data is None or any(isinstance(element, str) for element in known.data):
-        return None
-    return repr((known.dtype, known.shape, known.data))
+    return content_of(known)
 
 
 constant_with = declare_function(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import Any
 
 from egraph_opt.egraph.analysis import analysis_rules, known_rules
 from egraph_opt.egraph.notes import relation_text, row_text
@@ -22,7 +21,7 @@ from egraph_opt.laws.bindings import Columns, columns_of
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.demand import rules_of_growth
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
-from egraph_opt.laws.sides import statement_rules
+from egraph_opt.laws.sides import Parts, rules_of
 from egraph_opt.laws.statements import Guard, unguarded, without_guards
 from egraph_opt.operators.expressions import declared_functions, functions
 
@@ -194,16 +193,12 @@ class _Source:
     recorded: bool
 
     @cached_property
-    def _stated(self) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    def _stated(self) -> dict[str, Parts]:
         """Conditions and actions of each, by what its name has behind that of the law."""
-        return {
-            suffix: (conditions, actions)
-            for k, statement in enumerate(statements(self.entry))
-            for suffix, conditions, actions in statement_rules(statement, f"#{k}")
-        }
+        return rules_of(self.entry)
 
     @cached_property
-    def _rules(self) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    def _rules(self) -> dict[str, Parts]:
         """The same as they are asked."""
         return {
             suffix: (unguarded(conditions) if self.guards else without_guards(conditions), actions)

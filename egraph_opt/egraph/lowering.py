@@ -17,7 +17,8 @@ from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.body_equality import bodies_key, plain_attributes
 from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.walks import bodies, captured_values, is_deterministic, tensor_of
-from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of, operator_named
+from egraph_opt.operators.constants import known_literal
+from egraph_opt.operators.declaration import TermSpec, lowering_of, operator_named
 from egraph_opt.operators.node_reader import NodeReader
 from egraph_opt.operators.typing import infer_operator
 
@@ -123,17 +124,6 @@ class _Lowering:
             return self.add(Term("none", (), ()), ABSENT)
         return self.of_value[value] if value in self.of_value else self.leaf(value)
 
-    def known_constant(self, fact: Fact) -> Literal | None:
-        """A value whose elements are all known, as a literal."""
-        if not fact.is_static or fact.dtype <= 0 or fact.dtype == ir.DataType.STRING:
-            return None
-        dims: tuple[int, ...] = fact.shape  # type: ignore[assignment]
-        if fact.ints is not None and len(dims) <= 1:
-            return Literal(fact.dtype, dims, fact.ints or (0,))
-        if fact.const and fact.splat is not None:
-            return Literal(fact.dtype, dims, (fact.splat,))
-        return None
-
     def node(self, node: ir.Node) -> None:
         if self.untouched and tensor_of(node) in self.untouched:
             self._opaque(node)
@@ -143,7 +133,7 @@ class _Lowering:
                 self.leaf(value)
             return
         if len(node.outputs) == 1:
-            literal = self.known_constant(self.facts.get(node.outputs[0], UNKNOWN))
+            literal = known_literal(self.facts.get(node.outputs[0], UNKNOWN))
             if literal is not None:
                 fact = self.facts[node.outputs[0]]
                 self.name(node.outputs[0], self.add(Term("literal", (literal,), ()), fact))
@@ -223,10 +213,7 @@ class _Lowering:
     def _is_constant(self, value: ir.Value | None) -> bool:
         if value is None:
             return True
-        return (
-            self.result.constants.has(value)
-            or self.known_constant(self.facts.get(value, UNKNOWN)) is not None
-        )
+        return self.result.constants.has(value) or known_literal(self.facts.get(value, UNKNOWN)) is not None
 
     def _outputs(self, node: ir.Node, bundle: int) -> None:
         for k, value in enumerate(node.outputs):

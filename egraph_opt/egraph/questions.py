@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from egraph_opt.egraph.engine import Engine
-from egraph_opt.egraph.relevance import expressions_of, parts_of
+from egraph_opt.egraph.relevance import parts_of
 from egraph_opt.egraph.vocabulary import EGGLOG_SORTS, NONE, constant_text, host_text, object_text
+from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Absent, Differs, Equals, Guard
@@ -156,7 +157,7 @@ class _StepWriter:
         self._ask_delayed()
         self.purpose = ""
         for action in actions:
-            for expression in expressions_of(action):
+            for expression in expressions_in(action):
                 for part in parts_of(expression):
                     if isinstance(part.head, HostFunction) and part not in self.asked:
                         self._operand(part)

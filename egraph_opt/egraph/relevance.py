@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Union
+from egraph_opt.laws.bindings import expressions_in
+from egraph_opt.laws.statements import Assignment
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import LESS, PLUS, Constant, Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction
@@ -115,7 +116,7 @@ def asking(rules: Mapping[str, Terms]) -> dict[Head, tuple[str, ...]]:
 
 def terms_of_rule(conditions: Iterable[Any], actions: Iterable[Any]) -> Terms:
     """What a rule matches and writes."""
-    matched = [part for c in conditions for expression in expressions_of(c) for part in parts_of(expression)]
+    matched = [part for c in conditions for expression in expressions_in(c) for part in parts_of(expression)]
     bound = {
         argument
         for part in matched
@@ -131,19 +132,10 @@ def terms_of_rule(conditions: Iterable[Any], actions: Iterable[Any]) -> Terms:
 def _written(action: Any) -> Iterator[Expression]:
     """What an action writes; tables are read there as well."""
     entries = {action.entry} if isinstance(action, Assignment) else set()
-    for expression in expressions_of(action):
+    for expression in expressions_in(action):
         for part in parts_of(expression, hosts=False):
             if isinstance(part.head, Function) and (part.head.merge is None or part in entries):
                 yield part
-
-
-def expressions_of(part: Any) -> tuple[Expression, ...]:
-    """Those of a condition or an action."""
-    if isinstance(part, (Equals, Differs, Union)):
-        return part.left, part.right
-    if isinstance(part, Assignment):
-        return part.entry, part.value
-    return (part.answer if isinstance(part, Absent) else part,)
 
 
 def parts_of(expression: Expression, *, hosts: bool = True) -> Iterator[Expression]:

@@ -5,7 +5,7 @@ What conditions of growth bind for themselves is none of it: the statement is as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Guard, Union
@@ -28,14 +28,16 @@ def expressions_in(statement: Any) -> tuple[Expression, ...]:
     return (statement,)
 
 
-def variables_in(expression: Expression) -> Iterator[Expression]:
-    """The variables of an expression, in order, as often as they stand there."""
+def variables_of(expression: Expression) -> set[Expression]:
+    """The variables in an expression."""
+    found: set[Expression] = set()
     pending = [expression]
     while pending:
         part = pending.pop()
         if isinstance(part.head, Variable):
-            yield part
-        pending.extend(reversed(part.arguments))
+            found.add(part)
+        pending.extend(part.arguments)
+    return found
 
 
 def columns_of(conditions: Iterable[Any], actions: Iterable[Any]) -> Columns:
@@ -45,6 +47,6 @@ def columns_of(conditions: Iterable[Any], actions: Iterable[Any]) -> Columns:
         variable.head.name: variable.sort.kind
         for part in (*kept, *actions)
         for expression in expressions_in(part)
-        for variable in variables_in(expression)
+        for variable in variables_of(expression)
     }
     return tuple(sorted(found.items()))

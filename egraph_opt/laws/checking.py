@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from egraph_opt.errors import LawError
+from egraph_opt.laws.bindings import variables_of
 from egraph_opt.laws.law import Auxiliary, Law, pattern_variables, statements, where
 from egraph_opt.laws.operator_names import check_names
 from egraph_opt.laws.statements import (
@@ -168,18 +169,6 @@ def host_functions(entry: Law | Auxiliary) -> set[HostFunction]:
         part = pending.pop()
         if isinstance(part.head, HostFunction):
             found.add(part.head)
-        pending.extend(part.arguments)
-    return found
-
-
-def variables_of(expression: Expression) -> set[Expression]:
-    """The variables in an expression."""
-    found: set[Expression] = set()
-    pending = [expression]
-    while pending:
-        part = pending.pop()
-        if isinstance(part.head, Variable):
-            found.add(part)
         pending.extend(part.arguments)
     return found
 

@@ -10,33 +10,23 @@ from functools import lru_cache
 from typing import Any
 
 from egraph_opt.laws.bindings import expressions_in
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements
-from egraph_opt.laws.sides import statement_rules
+from egraph_opt.laws.law import Law, auxiliaries
+from egraph_opt.laws.sides import rules_of
 from egraph_opt.laws.statements import Assignment, Guard, Union
 from egraph_opt.operators.expressions import Expression, Function
-
-_Parts = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 @lru_cache(maxsize=8)
 def rules_of_growth(laws: tuple[Law, ...]) -> frozenset[str]:
     """The rules of auxiliaries, by name, on whose matches no statement of these laws rests."""
-    asked = {name for law in laws for parts in _rules(law, law.key).values() for name in _asked(*parts)}
-    left = {name: parts for entry in auxiliaries(laws) for name, parts in _rules(entry, entry.name).items()}
+    asked = {name for law in laws for parts in rules_of(law, law.key).values() for name in _asked(*parts)}
+    left = {name: parts for entry in auxiliaries(laws) for name, parts in rules_of(entry, entry.name).items()}
     while True:
         needed = {name for name, (_, actions) in left.items() if _serves(actions, asked)}
         if not needed:
             return frozenset(left)
         for name in needed:
             asked.update(_asked(*left.pop(name)))
-
-
-def _rules(entry: Law | Auxiliary, name: str) -> dict[str, _Parts]:
-    return {
-        rule: (conditions, actions)
-        for k, statement in enumerate(statements(entry))
-        for rule, conditions, actions in statement_rules(statement, f"{name}#{k}")
-    }
 
 
 def _asked(conditions: Iterable[Any], actions: Iterable[Any]) -> Iterator[str]:

@@ -74,3 +74,26 @@ def opaque(key: Int, xs: Tensors) -> Bundle:
 @operator()
 def output(b: Bundle, index: Int) -> Tensor:
     """Output `index` of a bundle."""
+
+
+def content_of(known: Fact) -> str | None:
+    """A text that constants of the same type, shape and elements share; None where these are not known."""
+    if not known.const or not known.is_static or known.dtype <= 0:
+        return None
+    if known.splat is not None:
+        return repr((known.dtype, known.shape, known.splat))
+    if known.data is None or any(isinstance(element, str) for element in known.data):
+        return None
+    return repr((known.dtype, known.shape, known.data))
+
+
+def known_literal(known: Fact) -> Literal | None:
+    """A value whose elements are all known, as a literal."""
+    if not known.is_static or known.dtype <= 0 or known.dtype == TensorProto.STRING:
+        return None
+    dims: tuple[int, ...] = known.shape  # type: ignore[assignment]
+    if known.ints is not None and len(dims) <= 1:
+        return Literal(known.dtype, dims, known.ints or (0,))
+    if known.const and known.splat is not None:
+        return Literal(known.dtype, dims, (known.splat,))
+    return None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from egraph_opt.certificates.certificate import Certificate
 from egraph_opt.certificates.errors import CertificateError
-from egraph_opt.certifying.making import Optimized, Recorded, certificate_of
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.model.reading import LoadedModel, reread
 from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.restarts import Iteration
+
+if TYPE_CHECKING:
+    from egraph_opt.certifying.making import Recorded
 
 NOT_RECORDED = (
     "what laws did was not recorded: optimize(.., record=True), or egraph-opt optimize --certificate FILE"
@@ -33,6 +36,11 @@ def certificate_of_result(
     Raises:
         CertificateError: nothing was recorded, or what was is not enough.
     """
+    from egraph_opt.certifying.making import (  # with ONNX's reference: few ask for it
+        Optimized,
+        certificate_of,
+    )
+
     kept = all(iteration.region.saturation.record is not None for iteration in iterations)
     if original.required:
         raise CertificateError(REQUIRED.format(source=original.loaded.source))
@@ -56,11 +64,15 @@ def certificate_of_result(
 
 def certificate_of_unchanged(loaded: LoadedModel) -> Certificate:
     """That of a model that was handed on as it came."""
+    from egraph_opt.certifying.making import Optimized, certificate_of
+
     same = Optimized(reread(loaded), reread(loaded), [], {}, loaded.input_shapes, 0, False, {})
     return certificate_of(same)
 
 
 def _recorded(iteration: Iteration, loaded: LoadedModel) -> Recorded:
+    from egraph_opt.certifying.making import Recorded
+
     info, record = iteration.info, iteration.region.saturation.record
     assert record is not None
     owners = {

@@ -13,7 +13,7 @@ from egraph_opt.laws import Example, Operands, guard, law, ne, rewrite
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, conv_transpose, none
 from egraph_opt.rewrites.arithmetic.distributivity import are_constant, same_type
-from egraph_opt.rewrites.conditions.channels import is_present
+from egraph_opt.rewrites.conditions.operands import total, totals
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -40,18 +40,12 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="merge",
     serves="arithmetic",
     source="TASO, distributivity of Conv",
+    uses=(totals,),
     examples=_examples,
 )
 def of_transposed(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """ConvTranspose(x, V, b) + ConvTranspose(x, W, c) = ConvTranspose(x, V + W, b + c)"""
-    nothing = none()
-    for first, second, bias, known in (
-        (nothing, nothing, nothing, ()),
-        (b, nothing, b, ()),
-        (nothing, c, c, ()),
-        (b, c, b + c, (is_present(b), is_present(c))),
-    ):
-        both = conv_transpose(x, v, first, u) + conv_transpose(x, w, second, u)
-        alike = same_type(v, w), guard(are_constant(v, w), ne(v, w))
-        why = "every weight would be a sum"
-        yield rewrite(both, conv_transpose(x, v + w, bias, u), *alike, *known, because=why)
+    both = conv_transpose(x, v, b, u) + conv_transpose(x, w, c, u)
+    alike = same_type(v, w), guard(are_constant(v, w), ne(v, w))
+    whole = conv_transpose(x, v + w, total(b, c), u)
+    yield rewrite(both, whole, *alike, because="every weight would be a sum")

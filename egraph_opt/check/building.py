@@ -15,12 +15,12 @@ from egraph_opt.check.choices import Choices, pick
 from egraph_opt.check.drawing import Draw
 from egraph_opt.check.entries import narrowed
 from egraph_opt.check.resolution import asks
-from egraph_opt.check.scope import Rejected, parts
+from egraph_opt.check.scope import Rejected
 from egraph_opt.check.sides import Side, ask
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import output
-from egraph_opt.operators.expressions import Expression
+from egraph_opt.operators.expressions import Expression, parts
 
 PATIENCE, PATIENT = 12, 80
 """How often operands are drawn anew for one term, and for how many terms."""

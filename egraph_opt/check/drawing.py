@@ -33,7 +33,7 @@ from egraph_opt.check.operands import (
     operand_shapes,
     settings_of,
 )
-from egraph_opt.check.scope import Rejected, Scope, joined_axis, parts
+from egraph_opt.check.scope import Rejected, Scope, joined_axis
 from egraph_opt.check.typed import typed
 from egraph_opt.check.written import shape_of_written
 from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
@@ -43,7 +43,7 @@ from egraph_opt.laws.examples import SIZES
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.elementwise import unary
-from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
+from egraph_opt.operators.expressions import Constant, Expression, Variable, constant, parts
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 

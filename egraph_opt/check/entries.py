@@ -12,11 +12,12 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from egraph_opt.check.scope import Rejected, Scope, parts, sides
+from egraph_opt.check.scope import Rejected, Scope
 from egraph_opt.check.sides import Side
 from egraph_opt.check.tables import FEW_VALUES
+from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.operators.declaration import operator_named, operators
-from egraph_opt.operators.expressions import Expression, Function, Variable, constant
+from egraph_opt.operators.expressions import Expression, Function, Variable, constant, parts
 from egraph_opt.operators.host import HostFunction
 
 MOST = 20_000
@@ -74,7 +75,7 @@ def _is_call(part: Expression) -> bool:
 
 
 def _variables(condition: Any) -> set[Expression]:
-    return {p for side in sides(condition) for p in parts(side) if isinstance(p.head, Variable)}
+    return {p for side in expressions_in(condition) for p in parts(side) if isinstance(p.head, Variable)}
 
 
 def _with_values(side: Side, entry: Entry) -> Side:

@@ -29,7 +29,7 @@ from egraph_opt.check.near_values import (
     other_arrays,
 )
 from egraph_opt.check.operands import settings_of
-from egraph_opt.check.scope import attributes_in, operators_in, parts
+from egraph_opt.check.scope import attributes_in, operators_in
 from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
@@ -40,7 +40,7 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.elementwise import unary
-from egraph_opt.operators.expressions import Expression, Function, constant
+from egraph_opt.operators.expressions import Expression, Function, constant, parts
 
 REDRAWN = 4
 """Values of an attribute from its table."""

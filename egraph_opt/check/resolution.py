@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.check.scope import TERMS, Rejected, parts, sides
+from egraph_opt.check.scope import TERMS, Rejected
 from egraph_opt.check.shorthands import spelled
+from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.law import Law, auxiliaries, statements
 from egraph_opt.laws.statements import (
     Absent,
@@ -31,7 +32,7 @@ from egraph_opt.laws.statements import (
     unguarded,
 )
 from egraph_opt.operators.declaration import operators
-from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, variable
+from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, parts, variable
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import node
 
@@ -107,7 +108,7 @@ def asks(condition: Any, tables: Fillers) -> bool:
 
 def _asked(conditions: Iterable[Any], tables: Collection[Function]) -> tuple[Expression, ...]:
     """The entries of tables in some conditions."""
-    every = (part for condition in conditions for side in sides(condition) for part in parts(side))
+    every = (part for condition in conditions for side in expressions_in(condition) for part in parts(side))
     return tuple(part for part in every if part.head in tables)
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import ABSENT
+from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.declaration import operator_named, operators
-from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant
+from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant, parts
 from egraph_opt.operators.host import HostFunction, HostTimeout, one_line
 from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
 
@@ -235,13 +236,6 @@ def written_by(statement: Equality | Rule, *, reverse: bool = False) -> list[Exp
     return found
 
 
-def parts(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of."""
-    yield expression
-    for argument in expression.arguments:
-        yield from parts(argument)
-
-
 def operators_in(terms: Iterable[Expression]) -> set[str]:
     """The names of the operators that terms are made of."""
     found = (part.head for term in terms for part in parts(term))
@@ -254,17 +248,6 @@ def attributes_in(part: Expression) -> tuple[int, ...]:
         return ()
     numbered = part.head.name in ("leaf", "output", "none")
     return () if numbered else operator_named(part.head.name).attribute_positions
-
-
-def sides(condition: Any) -> tuple[Expression, ...]:
-    """The expressions of a condition or action."""
-    if isinstance(condition, Guard):
-        return sides(condition.condition)
-    if isinstance(condition, (Equals, Differs, Union)):
-        return condition.left, condition.right
-    if isinstance(condition, Assignment):
-        return condition.entry, condition.value
-    return (condition.answer,) if isinstance(condition, Absent) else (condition,)
 
 
 def conditions_of(statement: Equality | Rule) -> list[Any]:
@@ -285,12 +268,12 @@ def conditions_of(statement: Equality | Rule) -> list[Any]:
 
 def _calls(statement: Equality | Rule, found: list[Any]) -> Iterator[Expression]:
     """The calls that may answer nothing, but for those that stand in an equation of their own."""
-    apart = {c for condition in found for c in sides(condition)}
-    apart |= {side for c in statement.conditions if isinstance(c, Equals) for side in sides(c)}
+    apart = {c for condition in found for c in expressions_in(condition)}
+    apart |= {side for c in statement.conditions if isinstance(c, Equals) for side in expressions_in(c)}
     tops = patterns_of(statement)[0] + written_by(statement)
     for condition in statement.conditions:
         if not isinstance(condition, Guard):
-            tops.extend(sides(condition))
+            tops.extend(expressions_in(condition))
     for top in tops:
         for part in parts(top):
             if part not in apart and _may_answer_nothing(part):
@@ -310,7 +293,7 @@ def hangs_on(condition: Any, failed: Any) -> bool:
     """Whether a condition cannot be asked where another one fails: it needs what that one found."""
     if condition is failed or (isinstance(failed, Differs) and not _is_none(failed.right)):
         return False
-    needed = sides(failed)[0]
+    needed = expressions_in(failed)[0]
     if isinstance(condition, Equals) and condition.left == needed:
         return False
-    return any(part == needed for side in sides(condition) for part in parts(side))
+    return any(part == needed for side in expressions_in(condition) for part in parts(side))

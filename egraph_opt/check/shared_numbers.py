@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from egraph_opt.check.near_values import is_of
-from egraph_opt.check.scope import attributes_in, parts
+from egraph_opt.check.scope import attributes_in
 from egraph_opt.check.shorthands import transformed, with_arguments
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression, constant, parts
 
 AXES = frozenset({"Axis", "Axes"})
 """Sorts whose numbers are axes, as the first of each cut of a slice is."""

@@ -11,10 +11,9 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import count
 from typing import Any
 
-from egraph_opt.check.scope import parts
 from egraph_opt.laws.law import Law, auxiliaries, statements
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import Constant, Expression, Function, Variable
+from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, parts
 
 Substitution = dict[Expression, Expression]
 

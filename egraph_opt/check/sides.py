@@ -10,20 +10,11 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.check.resolution import Fillers, Join, Joins, asks, fillers_of, without_places
-from egraph_opt.check.scope import (
-    NoAnswer,
-    Rejected,
-    Scope,
-    conditions_of,
-    hangs_on,
-    parts,
-    patterns_of,
-    written_by,
-)
+from egraph_opt.check.scope import NoAnswer, Rejected, Scope, conditions_of, hangs_on, patterns_of, written_by
 from egraph_opt.check.shorthands import spelled
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, without_guards
-from egraph_opt.operators.expressions import Expression
+from egraph_opt.operators.expressions import Expression, parts
 from egraph_opt.operators.host import HostFunction
 
 

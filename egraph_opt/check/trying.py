@@ -16,7 +16,6 @@ from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.inputs import BY_CLASS, ORDINARY
-from egraph_opt.check.scope import parts
 from egraph_opt.check.terms import output_value, show_all, shown
 from egraph_opt.check.trials import Failure, Original, Tally
 from egraph_opt.egraph.lowering import Lowered
@@ -29,7 +28,7 @@ from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.laws.statements import Guard
 from egraph_opt.operators.declaration import Literal
-from egraph_opt.operators.expressions import Constant
+from egraph_opt.operators.expressions import Constant, parts
 
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""

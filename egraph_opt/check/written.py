@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from egraph_opt.check.scope import Rejected, Scope, parts
+from egraph_opt.check.scope import Rejected, Scope
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.operators.expressions import Expression, Variable
+from egraph_opt.operators.expressions import Expression, Variable, parts
 
 
 def shape_of_written(scope: Scope, written: Expression, term: Callable[..., Any]) -> Shape | None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from egraph_opt.egraph.relevance import parts_of
 from egraph_opt.laws.bindings import expressions_in
-from egraph_opt.operators.expressions import Expression, Function
+from egraph_opt.operators.expressions import Expression, Function, parts
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.tables import known_with_facts
 from egraph_opt.operators.terms import FACTS_OF
@@ -41,4 +40,4 @@ def companions(conditions: Iterable[Any], actions: Iterable[Any]) -> Companions:
 
 
 def _parts(statements: Iterable[Any]) -> list[Expression]:
-    return [part for s in statements for expression in expressions_in(s) for part in parts_of(expression)]
+    return [part for s in statements for expression in expressions_in(s) for part in parts(expression)]

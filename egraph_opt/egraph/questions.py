@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from egraph_opt.egraph.engine import Engine
-from egraph_opt.egraph.relevance import parts_of
 from egraph_opt.egraph.vocabulary import EGGLOG_SORTS, NONE, constant_text, host_text, object_text
 from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.law import Law, statements
@@ -28,6 +27,7 @@ from egraph_opt.operators.expressions import (
     Sort,
     Variable,
     declared_functions,
+    parts,
     variable,
 )
 from egraph_opt.operators.host import HostFunction
@@ -158,7 +158,7 @@ class _StepWriter:
         self.purpose = ""
         for action in actions:
             for expression in expressions_in(action):
-                for part in parts_of(expression):
+                for part in parts(expression):
                     if isinstance(part.head, HostFunction) and part not in self.asked:
                         self._operand(part)
         bound: list[tuple[Expression, ...]] = []

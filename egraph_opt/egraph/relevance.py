@@ -15,7 +15,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.statements import Assignment
 from egraph_opt.operators.declaration import operator_named
-from egraph_opt.operators.expressions import LESS, PLUS, Constant, Expression, Function, Variable
+from egraph_opt.operators.expressions import LESS, PLUS, Constant, Expression, Function, Variable, parts
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import (
     bundle_facts,
@@ -116,7 +116,7 @@ def asking(rules: Mapping[str, Terms]) -> dict[Head, tuple[str, ...]]:
 
 def terms_of_rule(conditions: Iterable[Any], actions: Iterable[Any]) -> Terms:
     """What a rule matches and writes."""
-    matched = [part for c in conditions for expression in expressions_in(c) for part in parts_of(expression)]
+    matched = [part for c in conditions for expression in expressions_in(c) for part in parts(expression)]
     bound = {
         argument
         for part in matched
@@ -133,17 +133,17 @@ def _written(action: Any) -> Iterator[Expression]:
     """What an action writes; tables are read there as well."""
     entries = {action.entry} if isinstance(action, Assignment) else set()
     for expression in expressions_in(action):
-        for part in parts_of(expression, hosts=False):
+        for part in _parts_of_own(expression):
             if isinstance(part.head, Function) and (part.head.merge is None or part in entries):
                 yield part
 
 
-def parts_of(expression: Expression, *, hosts: bool = True) -> Iterator[Expression]:
-    """The terms in an expression; `hosts`: also those that are handed to the host."""
+def _parts_of_own(expression: Expression) -> Iterator[Expression]:
+    """The terms in an expression but for those that are handed to the host."""
     yield expression
-    if hosts or not isinstance(expression.head, HostFunction):
+    if not isinstance(expression.head, HostFunction):
         for argument in expression.arguments:
-            yield from parts_of(argument, hosts=hosts)
+            yield from _parts_of_own(argument)
 
 
 def _heads(parts: Iterable[Expression], bound: set[Expression]) -> Iterator[Head]:

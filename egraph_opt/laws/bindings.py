@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Guard, Union
-from egraph_opt.operators.expressions import Expression, Variable
+from egraph_opt.operators.expressions import Expression, Variable, parts
 
 Columns = tuple[tuple[str, str], ...]
 """Variables by name, each with its kind."""
@@ -30,14 +30,7 @@ def expressions_in(statement: Any) -> tuple[Expression, ...]:
 
 def variables_of(expression: Expression) -> set[Expression]:
     """The variables in an expression."""
-    found: set[Expression] = set()
-    pending = [expression]
-    while pending:
-        part = pending.pop()
-        if isinstance(part.head, Variable):
-            found.add(part)
-        pending.extend(part.arguments)
-    return found
+    return {part for part in parts(expression) if isinstance(part.head, Variable)}
 
 
 def columns_of(conditions: Iterable[Any], actions: Iterable[Any]) -> Columns:

@@ -13,7 +13,7 @@ from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.sides import rules_of
 from egraph_opt.laws.statements import Assignment, Guard, Union
-from egraph_opt.operators.expressions import Expression, Function
+from egraph_opt.operators.expressions import Expression, Function, parts
 
 
 @lru_cache(maxsize=8)
@@ -43,12 +43,8 @@ def _asked(conditions: Iterable[Any], actions: Iterable[Any]) -> Iterator[str]:
 
 
 def _functions(expressions: Iterable[Expression]) -> Iterator[str]:
-    pending = list(expressions)
-    while pending:
-        part = pending.pop()
-        if isinstance(part.head, Function):
-            yield part.head.name
-        pending.extend(part.arguments)
+    every = (part.head for expression in expressions for part in parts(expression))
+    return (head.name for head in every if isinstance(head, Function))
 
 
 def _serves(actions: Iterable[Any], asked: set[str]) -> bool:

@@ -367,3 +367,10 @@ def signature(stub: Callable[..., Any]) -> tuple[tuple[tuple[str, Sort], ...], S
     if result is int:
         result = Int
     return tuple((name, sort_of(hint)) for name, hint in hints.items()), sort_of(result)
+
+
+def parts(expression: Expression) -> Iterator[Expression]:
+    """An expression and all that it is made of."""
+    yield expression
+    for argument in expression.arguments:
+        yield from parts(argument)

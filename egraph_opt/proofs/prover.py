@@ -11,11 +11,11 @@ from typing import Any, Literal
 import z3
 
 from egraph_opt.check.refusal import LawRefusedError
-from egraph_opt.check.scope import operators_in, parts
+from egraph_opt.check.scope import operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
-from egraph_opt.operators.expressions import Constant
+from egraph_opt.operators.expressions import Constant, parts
 from egraph_opt.proofs.goals import joined, show_goals
 from egraph_opt.proofs.hosts import is_question
 from egraph_opt.proofs.instance import Arithmetic, Dims, Instance

@@ -8,11 +8,20 @@ from typing import Any
 
 import z3
 
-from egraph_opt.check.scope import TERMS, parts
+from egraph_opt.check.scope import TERMS
 from egraph_opt.check.sides import Side
 from egraph_opt.laws.statements import Absent, Differs, Equality, Equals, Guard, Union
 from egraph_opt.operators.declaration import Earlier, Operator, Scalar, operator_named, operators
-from egraph_opt.operators.expressions import LESS, OPERANDS, PLUS, Constant, Expression, Function, Variable
+from egraph_opt.operators.expressions import (
+    LESS,
+    OPERANDS,
+    PLUS,
+    Constant,
+    Expression,
+    Function,
+    Variable,
+    parts,
+)
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import bundle_facts, cons, fact, facts, nil, opset
 from egraph_opt.proofs.hosts import computed_by, is_nothing, is_question, is_there, named_on_way, with_types
@@ -22,7 +31,7 @@ from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.operands import KEEP_RANK, fitting_ranks, may_be_left_out
 from egraph_opt.proofs.paths import Dead, Unproved
-from egraph_opt.proofs.tables import Definitions
+from egraph_opt.proofs.tables import Definitions, matched
 from egraph_opt.proofs.trail import Open
 from egraph_opt.proofs.ways import answer_of
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
@@ -44,6 +53,7 @@ class Sides:
     Args:
         new: a rank that some operand has to have.
         definitions: functions of lists that are written.
+        writes: values are of what is written, and not of what is matched.
 
     Attributes:
         environment: what variables and terms stand for.
@@ -57,12 +67,13 @@ class Sides:
         *,
         new: int = 0,
         definitions: Definitions = MappingProxyType({}),
+        writes: bool = False,
     ) -> None:
         self.side, self.scene, self.ranks, self.new = side, scene, ranks, new
         self.definitions = definitions
         self.environment: dict[Expression, Any] = {}
         self.limits: dict[str, Any] = {}
-        self._writes = self._in_list = False
+        self._writes, self._in_list = writes, False
 
     def match(self, kept: Collection[Any] | None = None) -> None:
         """Take the pattern to be there and the conditions to hold.
@@ -182,22 +193,13 @@ class Sides:
         """What a function is that rules define, of values."""
         given = [self.value(argument) for argument in expression.arguments]
         for entry, value in self.definitions[expression.head]:
-            inner = Sides(self.side, self.scene, self.ranks, definitions=self.definitions)
-            inner._writes = self._writes
-            if all(map(inner.fits, entry.arguments, given)):
+            bound = matched(entry.arguments, given)
+            if bound is not None:
+                scene, more = self.scene, self.definitions
+                inner = Sides(self.side, scene, self.ranks, definitions=more, writes=self._writes)
+                inner.environment |= bound
                 return inner.value(value)
         raise Open(f"an entry of the table {expression.head.name}")
-
-    def fits(self, pattern: Expression, value: Any) -> bool:
-        """Whether a value is of a pattern, whose variables are bound then."""
-        if isinstance(pattern.head, Variable):
-            self.environment[pattern] = value
-            return True
-        if pattern.head is nil:
-            return value == ()
-        if pattern.head is cons and isinstance(value, tuple) and value:
-            return all(map(self.fits, pattern.arguments, (value[0], value[1:])))
-        return False
 
     def _number(self, name: str, least: int, most: int | None) -> Any:
         if name not in self.limits:

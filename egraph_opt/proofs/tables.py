@@ -8,17 +8,18 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from egraph_opt.check.resolution import Filler, Fillers, asks, without_places
-from egraph_opt.check.scope import parts, sides
 from egraph_opt.check.sides import Side, side_of
+from egraph_opt.laws.bindings import expressions_in, variables_of
 from egraph_opt.laws.law import Law, auxiliaries, statements
 from egraph_opt.laws.statements import Assignment, Equals, Guard, Rule, Union, unguarded
 from egraph_opt.operators.declaration import operators
-from egraph_opt.operators.expressions import Expression, Function, Variable
+from egraph_opt.operators.expressions import Expression, Function, Variable, parts
+from egraph_opt.operators.terms import cons, nil
 
 Definitions = Mapping[Function, tuple[tuple[Expression, Expression], ...]]
 """By function what its entries are: on the left a pattern."""
@@ -37,6 +38,21 @@ def definitions_of(law: Law) -> Definitions:
                 if defines and _is_table(condition.right):
                     found.setdefault(condition.right.head, []).append((condition.right, action.right))
     return {table: tuple(defined) for table, defined in found.items()}
+
+
+def matched(patterns: Iterable[Expression], values: Iterable[Any]) -> dict[Expression, Any] | None:
+    """What the variables in patterns of lists stand for; None where values are of others."""
+    found: dict[Expression, Any] = {}
+    pending = list(zip(patterns, values, strict=True))
+    while pending:
+        pattern, value = pending.pop()
+        if isinstance(pattern.head, Variable):
+            found[pattern] = value
+        elif pattern.head is cons and isinstance(value, tuple) and value:
+            pending += zip(pattern.arguments, (value[0], value[1:]), strict=True)
+        elif pattern.head is not nil or value != ():
+            return None
+    return found
 
 
 def with_own_rules(side: Side, law: Law) -> Side:
@@ -58,7 +74,7 @@ def with_own_rules(side: Side, law: Law) -> Side:
 
 
 def _with_asked(filler: Filler, tables: Fillers) -> Filler:
-    every = [part for c in filler.conditions for side in sides(c) for part in parts(side)]
+    every = [part for c in filler.conditions for side in expressions_in(c) for part in parts(side)]
     return Filler(filler.entry, filler.value, filler.conditions, tuple(p for p in every if p.head in tables))
 
 
@@ -94,14 +110,12 @@ def _without(filler: Filler, marks: set[Any], tables: Fillers) -> Filler:
 def _kept(conditions: Sequence[Any], bound: Sequence[Expression], marks: set[Any]) -> tuple[Any, ...]:
     """Conditions without marks whose variables others name as well."""
     plain = [c for c in conditions if not (isinstance(c, Expression) and c.head in marks)]
-    named = {v for c in plain if not isinstance(c, Guard) for side in sides(c) for v in _variables(side)}
-    named |= {v for entry in bound for v in _variables(entry)}
+    named = {
+        v for c in plain if not isinstance(c, Guard) for each in expressions_in(c) for v in variables_of(each)
+    }
+    named |= {v for entry in bound for v in variables_of(entry)}
     return tuple(
         c
         for c in conditions
-        if not (isinstance(c, Expression) and c.head in marks and set(_variables(c)) <= named)
+        if not (isinstance(c, Expression) and c.head in marks and variables_of(c) <= named)
     )
-
-
-def _variables(expression: Expression) -> list[Expression]:
-    return [part for part in parts(expression) if isinstance(part.head, Variable)]

@@ -28,8 +28,11 @@ law = laws_of("normalization", numerics="reassociates", kind="fuse", serves="lau
 
 @hosted()
 def of_each_channel(x: Fact, axes: Axes, number: float) -> Literal | None:
-    """One number for each channel of images, of which the axes are all that is behind the channels."""
-    if x.shape is None or len(x.shape) < 3 or axes != tuple(range(2, len(x.shape))):
+    """One number for each channel of images, of which the axes are all that is behind the channels.
+
+    Of rows with one axis behind, that is a LayerNormalization.
+    """
+    if x.shape is None or len(x.shape) < 4 or axes != tuple(range(2, len(x.shape))):
         return None
     if x.const or x.dtype not in KERNEL_FLOATS - {TensorProto.DOUBLE}:
         return None
@@ -51,11 +54,14 @@ def _centred(x: Any, axes: Any) -> tuple[Any, Any]:
 
 def _spelled(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    for shape in (("N", 3, 4, 5), ("N", 3, 6)):
+    for shape in (("N", 3, 4, 5), (2, 3, 2, 3, 2)):
         x, axes = g.input(shape), tuple(range(2, len(shape)))
         rest, squares = _centred(x, axes)
         yield g.fires(rest / sqrt(squares + g.constant(1e-5)))
         yield g.fires(rest * unary("Reciprocal", (), sqrt(squares + g.constant(1e-3))))
+    rows = g.input(("N", 3, 6))
+    rest, squares = _centred(rows, (2,))
+    yield g.near_miss(rest / sqrt(squares + g.constant(1e-5)), why="it is one of layers")
     x = g.input((2, 3, 4, 5))
     for axes, why in (((1, 2, 3), "of all channels"), ((3,), "of rows"), ((2,), "of columns")):
         rest, squares = _centred(x, axes)

@@ -177,6 +177,6 @@ def place_of_dequantized(
     kind: String, q: Tensor, s: Tensor, z: Tensor, a: Axis, b: Axis, k: Flag, last: Flag
 ):
     """ArgMax(DQ(q)) = ArgMax(q) of one positive scale, likewise ArgMin"""
-    known = keeps_its_order(q, s), knows_bytes(q, opset(), 13)
+    known = keeps_its_order(q, s)
     found = arg_reduce(kind, q, b, k, last)
-    yield rewrite(arg_reduce(kind, dequantize(q, s, z, a), b, k, last), found, *known, because=SCALED)
+    yield rewrite(arg_reduce(kind, dequantize(q, s, z, a), b, k, last), found, known, because=SCALED)

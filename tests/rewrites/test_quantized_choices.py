@@ -92,4 +92,4 @@ def test_comparisons_and_places_need_no_scale(op: str, opset: int) -> None:
     assert found.report.verification.status == "passed"
     counts = Counter(node.op_type for node in found.model.graph.node)
     assert counts[op] == counts["ArgMax"] == 1
-    assert counts["DequantizeLinear"] == (0 if opset >= 13 else 1)
+    assert counts["DequantizeLinear"] == 0

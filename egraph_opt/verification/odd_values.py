@@ -165,14 +165,18 @@ def special_floats(dtype: np.dtype[Any], kind: Special) -> Array:
 
 
 def integer_table(dtype: np.dtype[Any], constants: Sequence[int]) -> list[int]:
-    """Integers at the ends of types and of what floats hold, small ones, and those beside constants."""
+    """Integers beside constants, then small ones and those at the ends of types and of what floats hold."""
     limits = np.iinfo(dtype)
-    found = [0, 1, -1, 2, -2, 3, -3, 7, -7, int(limits.max), int(limits.min)]
+    found = _beside_integers(constants)
+    found += [0, 1, -1, 2, -2, 3, -3, 7, -7, int(limits.max), int(limits.min)]
     for bits in (7, 8, 11, 15, 16, 24, 31, 32, 53, 62):
         found += [2**bits, 2**bits - 1, 2**bits + 1, -(2**bits), -(2**bits) - 1]
     found += [int(limits.max) - 1, int(limits.min) + 1]
-    found += [c + d for c in constants for d in (0, -1, 1)] + [-c for c in constants]
     return [v for v in dict.fromkeys(found) if limits.min <= v <= limits.max]
+
+
+def _beside_integers(constants: Sequence[int]) -> list[int]:
+    return [c + d for c in constants for d in (0, -1, 1)] + [-c for c in constants]
 
 
 def integers(
@@ -190,16 +194,27 @@ def integers(
 
         def values(array: Array, low: int = low, high: int = high, g: Any = generator) -> Array:
             table = [v for v in integer_table(array.dtype, constants) if low <= v <= high]
-            return _rolled(np.array(table or [max(low, 0)], array.dtype), array, g, part)
+            beside = set(_beside_integers(constants)).intersection(table)
+            return _rolled(np.array(table or [max(low, 0)], array.dtype), array, g, part, len(beside))
 
         value = feeds[name]
         made[name] = [values(a) for a in value] if isinstance(value, list) else values(value)
     return made
 
 
-def _rolled(table: Array, array: Array, generator: np.random.Generator, part: tuple[int, int]) -> Array:
-    """An array of the values of a table, each run those that come next; which is next differs by input."""
+def _rolled(
+    table: Array, array: Array, generator: np.random.Generator, part: tuple[int, int], first: int = 0
+) -> Array:
+    """An array of the values of a table, each run those that come next; which is next differs by input.
+
+    The first so many take turns with the others: runs of small inputs do not come to the end of a table.
+    """
     order = generator.permutation(len(table))
+    if 0 < first < len(table):
+        rank = np.empty(len(table))
+        rank[order < first] = np.arange(first)
+        rank[order >= first] = np.arange(len(table) - first) + generator.choice([-0.5, 0.5])
+        order = order[np.argsort(rank)]
     places = (np.arange(array.size) + part[0] * array.size) % len(table)
     # Once all have been there, by chance: so that every two of two inputs meet.
     again = generator.integers(0, len(table), array.size)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import onnx
@@ -12,6 +14,8 @@ from onnx import TensorProto, numpy_helper
 from egraph_opt.model.encoding import graphs_of
 from egraph_opt.verification.comparison import Array
 
+Number = TypeVar("Number", int, float)
+
 SMALL = 16
 """TurningPoints of more elements are weights."""
 
@@ -19,6 +23,9 @@ MOST = 24
 """Numbers of each sort that are kept, in the order in which the models have them."""
 
 MOST_SIZE = 2048
+
+APART = 4
+"""Integers less far apart leave little between them."""
 
 _SIZED = frozenset(
     {
@@ -34,8 +41,9 @@ class TurningPoints:
     """What was found in some models.
 
     Attributes:
-        thresholds: magnitudes of float constants, and of numbers among attributes.
-        integers: integer constants.
+        thresholds: magnitudes of float constants and of numbers among attributes, and what is between those
+            that are close to each other.
+        integers: integer constants, and what is between those that are.
         sizes: both sides of what a dim may be compared with: ends of slices, parts, windows and the like.
     """
 
@@ -68,9 +76,15 @@ def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
     sizes: dict[int, None] = {}
     for c in sorted(v for v in ends if 2 <= v <= MOST_SIZE)[:MOST]:
         sizes.update(dict.fromkeys((c, c + 1, c - 1, 2 * c + 1)))
-    return TurningPoints(
-        tuple(v for v in floats if 1e-6 <= v <= 1e6)[:MOST], tuple(integers)[:MOST], tuple(sizes)
-    )
+    thresholds, whole_numbers = [v for v in floats if 1e-6 <= v <= 1e6][:MOST], list(integers)[:MOST]
+    thresholds += [(a + b) / 2 for a, b in _close(thresholds)]
+    whole_numbers += [(a + b) // 2 for a, b in _close(whole_numbers) if b - a >= APART]
+    return TurningPoints(tuple(thresholds), tuple(whole_numbers), tuple(sizes))
+
+
+def _close(values: Sequence[Number]) -> Iterator[tuple[Number, Number]]:
+    """Neighbours nearer to each other than to 0: little else meets what is clipped to lie between them."""
+    return ((a, b) for a, b in pairwise(sorted(values)) if b - a < min(abs(a), abs(b)))
 
 
 def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:

@@ -146,6 +146,16 @@ WRONG: dict[str, Wrong] = {
     ),
     "int32 on the way": _casts("INT64", "INT32", "INT64", 2**40 + 3),
     "float on the way": _casts("INT32", "FLOAT", "INT32", 2**24 + 1),
+    "float on the way, between two bounds far from zero": Wrong(
+        "x: Tensor, t: DataType",
+        "rewrite(cast(cast(x, t), 7), x, narrow(x, t), because='a range so narrow')",
+        "g (int64[2] x) => (int64[2] z) { c = Clip (x, a, b) f = Cast <to = 1> (c) z = Cast <to = 7> (f) }",
+        {"x": np.array([16777217, 0])},
+        above="from egraph_opt.facts.fact import Fact\nfrom egraph_opt.inference.ranges import range_of\n"
+        "@hosted()\ndef narrow(x: Fact, t: int) -> bool:\n    r = range_of(x)\n"
+        "    return x.dtype == 7 and t == 1 and r is not None and r[1] - r[0] <= 2**24\n",
+        weights={"a": np.int64(16777210), "b": np.int64(16777300)},
+    ),
     "double on the way": _casts("INT64", "DOUBLE", "INT64", 2**53 + 1),
     "uint8 on the way": _casts("INT32", "UINT8", "INT32", 300),
     "int16 on the way": _casts("UINT32", "INT16", "UINT32", 40000),

@@ -79,6 +79,29 @@ def test_integers_stay_within_a_range() -> None:
     assert made.min() == -1 and made.max() == 7
 
 
+def test_small_inputs_meet_what_is_beside_constants_before_the_table_ends() -> None:
+    feeds, known = {"i": np.zeros(2, np.int64)}, (16777210, 16777300)
+    made = [
+        integers(feeds, {"i": (-(2**63), 2**63 - 1)}, known, s, part=(k, 4))["i"]
+        for s in (0, 1)
+        for k in range(4)
+    ]
+    for runs in (made[:4], made[4:]):
+        assert sum(abs(abs(int(v)) - c) <= 1 for v in np.concatenate(runs) for c in known) == 4
+
+
+def test_numbers_between_two_constants_that_are_close_are_turning_points() -> None:
+    made = model(
+        "g (float[4] x, int64[4] i) => (float[4] y, int64[4] j) { y = Clip (x, a, b) j = Clip (i, c, d) }",
+        a=np.float32(1000),
+        b=np.float32(1001),
+        c=np.int64(10**9),
+        d=np.int64(10**9 + 90),
+    )
+    found = turning_points([made])
+    assert 1000.5 in found.thresholds and 10**9 + 45 in found.integers
+
+
 def test_what_an_input_feeds_is_found_through_arithmetic_casts_and_bodies() -> None:
     made = model("""g (int64[4] i, int64[4] d, int64[4] n, int64[4] x, bool b) => (float[4] y, int64[4] z) {
         one = Constant <value_int = 1> ()

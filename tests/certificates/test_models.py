@@ -7,7 +7,6 @@ from pathlib import Path
 
 import onnx
 import pytest
-from model_files import light_models, trained_models
 from onnx import parser
 from typer.testing import CliRunner
 
@@ -15,8 +14,7 @@ from egraph_opt import optimize
 from egraph_opt.certificates.checking import check_certificate
 from egraph_opt.cli import app
 from tests.certificates.made_certificates import HEAD, MODELS
-
-PATHS = trained_models() | light_models()
+from tests.installed_models import installed
 
 STEPS_A_NODE = 5
 """On the average, of models."""
@@ -26,10 +24,9 @@ STEPS_A_NODE = 5
     "name", ["rapidocr_onnxruntime/ch_ppocr_mobile_v2.0_cls_infer.onnx", "light/light_squeezenet.onnx"]
 )
 def test_a_model_gets_a_whole_certificate(name: str) -> None:
-    if name not in PATHS:
-        pytest.skip(f"{name} is not installed: pip install --no-deps -r tests/models.txt")
-    result = optimize(PATHS[name], "nodes", verify=False, record=True)
-    found = check_certificate(PATHS[name], result.model, result.certificate(), strict=True)
+    path = installed(name)
+    result = optimize(path, "nodes", verify=False, record=True)
+    found = check_certificate(path, result.model, result.certificate(), strict=True)
     assert found.laws
     assert found.nodes == result.report.nodes.runtime_after
     assert found.steps <= STEPS_A_NODE * found.nodes

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import onnx
 import pytest
-from model_files import light_models, trained_models
+from model_files import light_models
 
 from egraph_opt import optimize
 from egraph_opt.verification import verify
+from tests.installed_models import installed
 
 RECORDED: dict[str, tuple[int, int]] = {
     "light/light_densenet121.onnx": (668, 367),
@@ -25,22 +24,13 @@ the number before differs, and only the rest is tested."""
 E_NODES = {"light/light_densenet121.onnx": 3370}
 """How far the e-graph of a model grows under the default rulesets; no law may double that."""
 
-PATHS = trained_models() | light_models()
-
-
-def model(name: str) -> Path:
-    if name not in PATHS:
-        pytest.skip(f"{name} is not installed: pip install --no-deps -r tests/models.txt")
-    return PATHS[name]
-
-
 HEAVY = {f"light/light_{name}.onnx" for name in ("bvlc_alexnet", "vgg19", "zfnet512")}
 """Hundreds of megabytes of weights and few nodes: `make bench` verifies them."""
 
 
 @pytest.mark.parametrize("name", sorted({*RECORDED, *light_models()} - HEAVY))
 def test_a_model_comes_back_smaller_and_answers_as_before(name: str) -> None:
-    path = model(name)
+    path = installed(name)
     result = optimize(path, "nodes", verify=False)
     report = result.report
     assert report.status in ("optimized", "unchanged"), report.reason
@@ -62,6 +52,6 @@ def test_a_model_comes_back_smaller_and_answers_as_before(name: str) -> None:
     "name", ["magika/standard_v3_3.onnx", "rapidocr_onnxruntime/ch_ppocr_mobile_v2.0_cls_infer.onnx"]
 )
 def test_a_target_with_pseudo_operators_of_its_own_gets_what_its_opset_can_say(name: str) -> None:
-    report = optimize(model(name), "ascend", strict=True).report
+    report = optimize(installed(name), "ascend", strict=True).report
     assert report.verification.status == "passed"
     assert report.cost.after < 0.95 * report.cost.before < 0.6 * report.cost.written

@@ -18,7 +18,7 @@ class TakenStep:
     """A step, with what it rests on.
 
     Attributes:
-        kind: "law", "fold", or "trusted".
+        kind: as of a step that is written.
         name: the statement, or of a step that is trusted the reason.
         values: by variable terms and attributes; of other steps the terms in order.
         operands: the names of those that are terms.

@@ -93,10 +93,10 @@ def test_small_inputs_meet_what_is_beside_constants_before_the_table_ends() -> N
 def test_numbers_between_two_constants_that_are_close_are_turning_points() -> None:
     made = model(
         "g (float[4] x, int64[4] i) => (float[4] y, int64[4] j) { y = Clip (x, a, b) j = Clip (i, c, d) }",
-        a=np.float32(1000),
-        b=np.float32(1001),
-        c=np.int64(10**9),
-        d=np.int64(10**9 + 90),
+        a=np.array(1000, np.float32),
+        b=np.array(1001, np.float32),
+        c=np.array(10**9, np.int64),
+        d=np.array(10**9 + 90, np.int64),
     )
     found = turning_points([made])
     assert 1000.5 in found.thresholds and 10**9 + 45 in found.integers

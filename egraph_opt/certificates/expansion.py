@@ -21,9 +21,7 @@ def expanded(knowledge: Knowledge, term: int) -> int:
         steps = declared.expand(knowledge.attributes(term))
     if declared is None or steps is None:
         raise CertificateError(f"{knowledge.text(term)} stands for nothing else")
-    operands: list[int] = []
-    for k, operand in zip(declared.operand_positions, knowledge.operands[term], strict=True):
-        operands += knowledge.elements(operand, []) if declared.kinds[k] == "tensors" else (operand,)
+    operands = knowledge.each_operand(term)
     facts = tuple(knowledge.fact(operand) or UNKNOWN for operand in operands)
     inferred = infer_steps(steps, knowledge.opset, facts)
     made: list[int] = []

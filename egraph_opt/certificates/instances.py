@@ -23,7 +23,7 @@ from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import FACTS_OF
 
 GIVEN = ("node", "bundle_node", "list_node")
-"""LawTables of the engine's own numbers of terms, which say nothing that has to be true."""
+"""Tables of the engine's own numbers of terms, which say nothing that has to be true."""
 
 
 @dataclass(frozen=True)

@@ -176,12 +176,9 @@ class Knowledge(Closure):
                 if known is None:
                     return
                 of.append((item, known))
-        arguments = self.arguments[term]
-        attributes = tuple(arguments[k] for k in declared.attribute_positions)
+        facts = tuple(known.fact for _, known in of)
         try:
-            found = infer_operator(
-                declared.name, self.opset, attributes, tuple(known.fact for _, known in of)
-            )
+            found = infer_operator(declared.name, self.opset, self.attributes(term), facts)
         except Exception:  # as in an e-graph, where it is a host function's
             found = UNKNOWN
         self.learn(term, Known(found, term, tuple(of), tuple(lists)))
@@ -221,6 +218,24 @@ class Knowledge(Closure):
         found = self._elements(items, read)
         if found and found[-1] < 0:
             raise CertificateError(f"{self.text(items)} is no list whose end is known")
+        return found
+
+    def each_operand(self, term: int, read: list[tuple[int, int]] | None = None) -> list[int]:
+        """The operands of a term of an operator, those of lists one by one.
+
+        Args:
+            read: gets the terms that are lists, with those that say their elements.
+
+        Raises:
+            CertificateError: it is no operator, or the end of a list is not known.
+        """
+        declared = declared_operators.get(self.functions[term])
+        if declared is None:
+            raise CertificateError(f"{self.text(term)} is no operator")
+        found: list[int] = []
+        read = [] if read is None else read
+        for k, operand in zip(declared.operand_positions, self.operands[term], strict=True):
+            found += self.elements(operand, read) if declared.kinds[k] == "tensors" else (operand,)
         return found
 
     def listed(self, items: Sequence[int]) -> int:

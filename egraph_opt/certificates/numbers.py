@@ -76,7 +76,7 @@ class ConstantNumbers:
         if term in self.tensors or self._splat(term) is not None:
             return ()
         known = self._knowledge
-        return tuple(self._given(k) for k in self.operands(term) if known.fact(k) != ABSENT)
+        return tuple(self._given(k) for k in known.each_operand(term) if known.fact(k) != ABSENT)
 
     def sources(self, term: int, read: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The operands that a term is computed from, each with the term that is taken for it.
@@ -86,21 +86,7 @@ class ConstantNumbers:
         """
         if term in self.tensors or self._splat(term) is not None:
             return []
-        return [(operand, self._given(operand)) for operand in self.operands(term, read)]
-
-    def operands(self, term: int, read: list[tuple[int, int]] | None = None) -> list[int]:
-        """The operands of a term, those of lists one by one."""
-        known, found = self._knowledge, list[int]()
-        declared = declared_operators.get(known.functions[term])
-        if declared is None:
-            raise CertificateError(f"{known.text(term)} is no operator of constants")
-        for k, operand in zip(declared.operand_positions, known.operands[term], strict=True):
-            found += (
-                known.elements(operand, [] if read is None else read)
-                if declared.kinds[k] == "tensors"
-                else (operand,)
-            )
-        return found
+        return [(operand, self._given(operand)) for operand in self._knowledge.each_operand(term, read)]
 
     def _given(self, operand: int) -> int:
         """The term that an operand is computed by: a leaf of its class, or itself, or another operator."""
@@ -131,10 +117,9 @@ class ConstantNumbers:
         if splat is not None or known.functions[term] == "literal":
             return _wide(literal_elements(splat or known.arguments[term][0]), fact.dtype)
         declared = declared_operators[known.functions[term]]
-        flat = self.operands(term)
+        flat = known.each_operand(term)
         facts = tuple(known.fact(k) or ABSENT for k in flat)
-        attributes = tuple(known.arguments[term][k] for k in declared.attribute_positions)
-        form = declared.form(known.opset, attributes, facts) if declared.form else None
+        form = declared.form(known.opset, known.attributes(term), facts) if declared.form else None
         if form is None:
             raise CertificateError(f"{known.text(term)} is no ONNX node, and is not computed")
         operands = [

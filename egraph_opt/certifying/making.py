@@ -269,7 +269,7 @@ class _Making:
                 continue
             with suppress(CertificateError):  # a list whose end is not known
                 premises = Premises(terms=[term])
-                for operand in self._numbers.operands(term, premises.equal):
+                for operand in self._knowledge.each_operand(term, premises.equal):
                     known = self._knowledge.of(operand)
                     premises.known += [(operand, known)] if known is not None else []
                 number = self._begin("expand", declared.name, {"term": term}, premises)

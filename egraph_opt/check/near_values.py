@@ -80,7 +80,12 @@ def _has(array: Array, number: float) -> bool:
 
 def _in_another_order(array: Array) -> Iterator[Array]:
     """The same elements: each axis on by one, backwards, and both, one of which is not its own inverse, and
-    two in the middle in each other's place; and more of them along an axis of one."""
+    two in the middle in each other's place; integers in order, and the rest of them backwards; and more of
+    them along an axis of one."""
+    if array.ndim == 1 and array.size > 2 and array.dtype.kind in "iu":
+        rising = np.sort(array)
+        for begin in (array.size // 3, array.size // 2):
+            yield np.concatenate([rising[:begin], rising[begin:][::-1]])
     for axis in range(array.ndim):
         if array.shape[axis] > 1:
             backwards = np.flip(array, axis)

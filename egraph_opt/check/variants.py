@@ -22,7 +22,7 @@ from egraph_opt.check.sizes import ANY
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.inference.constants import tensor_fact
-from egraph_opt.operators.expressions import Expression, Function, constant
+from egraph_opt.operators.expressions import Expression, Function, constant, parts
 
 if TYPE_CHECKING:
     from egraph_opt.laws.examples import Operands
@@ -47,6 +47,10 @@ EQUAL_SIZE = 3
 
 MOST_SMALL = 4
 """Axes of inputs that are tried with all sizes of 1 and 2."""
+
+SMALL = BYTES | {TensorProto.BOOL}
+ADDING = frozenset({"reduce", "cumsum", "matmul"})
+"""Types and operators of which so many elements are added that wider types are full."""
 
 MOST_LONG = 600_000
 """Elements of an input one of whose axes is long."""
@@ -214,6 +218,14 @@ def long_ones(example: Example) -> Iterator[Example]:
         if _elements(made) <= MOST_LONG:
             yield made
     yield from with_sizes(nothing, lambda size: BEYOND_FLOATS if size else 0)
+    inputs = [known.dtype for value, known in _pairs(example) if value.const_value is None]
+    if SMALL.issuperset(inputs) and any(_head(part) in ADDING for part in parts(example.term)):
+        one = _with_dims(single, lambda dims: tuple(1 if k else BEYOND_FLOATS for k in range(len(dims))))
+        yield from (one, _with_dims(one, lambda dims: dims[::-1]))
+
+
+def _head(part: Expression) -> str:
+    return part.head.name if isinstance(part.head, Function) else ""
 
 
 def _elements(example: Example) -> int:

@@ -66,7 +66,7 @@ def _unary_settings(rng: Random, shape: Shape, before: Attributes, operands: Ope
     if name == "IsInf":
         negative, positive = pick(rng, (1, 1), (1, 0), (0, 1))
         return (("detect_negative", negative), ("detect_positive", positive))
-    slopes = tuple(s for s in (*tables.SLOPES, *named) if s > 0 or name != "Celu")
+    slopes = tuple(s for s in (*tables.SLOPES, *named) if s or name != "Celu")
     return tuple((key, pick(rng, *slopes)) for key in _SETTINGS.get(name, ()))
 
 

@@ -137,7 +137,7 @@ def _conv_transpose(rng: Random, known: list[Shape | None], wish: Sequence[Dim] 
 
 
 def _matmul(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
-    inner = pick(rng, 1, 2, 3, 5)
+    inner = pick(rng, 1, 2, 3, 5, "M")
     if not known:
         if wish is not None and len(wish) >= 2:
             return (*wish[:-1], inner)

@@ -185,6 +185,12 @@ ACTIVATION = "Softsign"
 ACTIVATIONS = ("Tanh", "Relu", "Sigmoid")
 """Of a recurrent layer whose weights suit any."""
 
+FLAGS = frozenset(
+    "ceil_mode count_include_pad exclude_outside exclusive interleaved largest linear_before_reset reverse"
+    " sorted".split()
+)
+"""Settings that are 0 or 1; onnxruntime takes other numbers in ways of its own."""
+
 BLOCKS = (2, 2, 2, 3, 1)
 BLOCK_MODES = ("DCR", "CRD")
 SETTINGS_BY_NAME: Mapping[str, tuple[str, ...]] = {

@@ -45,6 +45,9 @@ BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
 EQUAL_SIZE = 3
 """What all sizes above 1 are at once."""
 
+MOST_AXES = 6
+"""Axes of inputs beyond which no other one is added."""
+
 MOST_SMALL = 4
 """Axes of inputs that are tried with all sizes of 1 and 2."""
 
@@ -234,6 +237,11 @@ def _elements(example: Example) -> int:
     return max((math.prod(d for d in dims if isinstance(d, int)) for dims in inputs), default=0)
 
 
+def _axis_twice(most: int, axis: int, dims: Dims) -> Dims:
+    """Shapes of the highest rank with one of another axis beside an axis that is as long."""
+    return (*dims[: axis + 1], *dims[axis:]) if len(dims) == most else dims
+
+
 def _last(rank: int, dims: Dims) -> Dims:
     return dims[max(len(dims) - rank, 0) :]
 
@@ -268,5 +276,8 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
                 yield f"{size} became {other}", _replaced(example, size, other)
     if any(inputs):
         yield "dims without names", _with_dims(example, lambda dims: (None,) * len(dims))
-    for rank in range(max((len(dims) for dims in inputs), default=0)):
+    most = max((len(dims) for dims in inputs), default=0)
+    for axis in range(most) if most < MOST_AXES else ():
+        yield f"axis {axis} twice", _with_dims(example, partial(_axis_twice, most, axis))
+    for rank in range(most):
         yield f"rank {rank}", _with_dims(example, partial(_last, rank))

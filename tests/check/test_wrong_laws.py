@@ -17,6 +17,11 @@ EVERY = 1 if os.environ.get("ALL_WRONG_LAWS") else 64
 """One wrong law in so many is tried; `make wrong` tries all."""
 
 STILL_ACCEPTED = {
+    "place_of_scaled_neighbours": "products that round to one number are not told apart, as in float64 they are",
+    "places_of_scaled": "the same of TopK",
+    "quotient_by_reciprocal": "few terms have a divisor whose rounded inverse is too small",
+    "quotient_by_shift": "few terms have a divisor whose rounded inverse is too large",
+    "shift_before_instance_norm": "few volumes are shifted along an axis that is as long as that of channels",
     "order_of_channels": "no group but the first is normalized in another order than its neighbour",
     "rows_written_over": "no two blocks of rows in steps begin where they take turns",
 }

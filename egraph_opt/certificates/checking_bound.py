@@ -27,7 +27,7 @@ class CheckedBound:
     Attributes:
         cost_model, unit: what costs are of, and in.
         cost: of the chosen graph.
-        lower_bound: no graph of the e-graph costs less; rounded down.
+        lower_bound: no graph of the e-graph costs less; the cost where it is that, else rounded down.
         proved: the cost is optimal, up to a relative 1e-9.
         exact: the bound is the cost.
         classes, nodes: of the e-graph, as it is stated.
@@ -108,7 +108,9 @@ def check_bound(found: StatedBound, running: Sequence[ir.Node]) -> CheckedBound:
         cost_model=found.cost_model,
         unit=found.unit,
         cost=float(cost),
-        lower_bound=lower if Fraction(lower) <= found.bound else math.nextafter(lower, 0.0),
+        lower_bound=lower
+        if found.bound == cost or Fraction(lower) <= found.bound
+        else math.nextafter(lower, 0.0),
         proved=found.bound >= cost * (1 - PROVED),
         exact=found.bound == cost,
         classes=len(problem.options),

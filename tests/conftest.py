@@ -15,7 +15,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-from .dealt_opsets import left_out
+from .dealt_variations import left_out
 
 FLOOR = 90.0
 """Per cent of the engine's branches that the tests have to take, both ways."""

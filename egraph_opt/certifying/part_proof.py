@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,8 @@ def proof_of(part: SelectionPart, goal: int, deadline: float) -> PartEvidence:
     return _PartProof(part, goal, deadline).evidence()
 
 
-class _Open(NamedTuple):
+@dataclass(frozen=True, order=True)
+class _Open:
     """A case that is to be looked at.
 
     Attributes:
@@ -45,9 +46,9 @@ class _Open(NamedTuple):
     bound: int
     order: int
     number: int
-    supposed: Supposed
-    payments: Payments
-    relaxed: RelaxedPart | None
+    supposed: Supposed = field(compare=False)
+    payments: Payments = field(compare=False)
+    relaxed: RelaxedPart | None = field(compare=False)
 
 
 class _PartProof:
@@ -90,7 +91,7 @@ class _PartProof:
 
     def _better(self, case: _Open, payments: Payments) -> _Open:
         bound = self._part.bound(case.supposed, payments)
-        return case if bound <= case.bound else case._replace(bound=bound, payments=payments)
+        return case if bound <= case.bound else replace(case, bound=bound, payments=payments)
 
     def _is_done(self, case: _Open) -> bool:
         """Close a case whose prices are enough."""
@@ -124,7 +125,7 @@ class _PartProof:
         found = relaxed.solve(supposed, self._goal)
         if found is None:
             if case.relaxed is not None:  # in this case it may be too narrow
-                heappush(self._open, case._replace(relaxed=None))
+                heappush(self._open, replace(case, relaxed=None))
             return
         payments, values = found
         case = self._better(case, payments)

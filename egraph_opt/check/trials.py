@@ -117,6 +117,12 @@ class Failure:
     ordinary: bool = False
 
 
+def _constants_of(model: onnx.ModelProto) -> Iterator[Any]:
+    yield from map(numpy_helper.to_array, model.graph.initializer)
+    for node in model.graph.node:
+        yield from (numpy_helper.to_array(a.t) for a in node.attribute if a.HasField("t"))
+
+
 class Original:
     """A term as it was written, run on the table of inputs.
 
@@ -373,7 +379,7 @@ class Original:
         self, trial: Trial, reference: Reference, expected: Outputs, found: Outputs, only: int | None
     ) -> Failure | None:
         """A difference that large numbers on the way, as of a mask, excuse, and float64 does not."""
-        if not any(map(is_excused, expected, found)):
+        if not any(map(is_excused, expected, found)) or not self._is_unfolded(reference.model):
             return None
         try:
             meant, other = self._reference.run(trial.feeds), reference.run(trial.feeds)
@@ -388,6 +394,16 @@ class Original:
             if wrong is not None:
                 return Failure(described(x, y, wrong, str(trial)), trial.feeds, x, y)
         return None
+
+    def _is_unfolded(self, rewritten: onnx.ModelProto) -> bool:
+        """Whether no constant was computed on the way, in which float32 has left its rounding."""
+        given = {(array.shape, array.tobytes()) for array in self._constants}
+        made = (array for model in (self.model, rewritten) for array in _constants_of(model))
+        return all(
+            (array.shape, array.tobytes()) in given or np.array_equal(np.round(8 * array) / 8, array)
+            for array in made
+            if array.dtype.kind == "f"
+        )
 
     def _may_be_rounding(self, failure: Failure, trial: Trial) -> bool:
         """Whether numbers differ that the law may round otherwise, or what is read off them."""

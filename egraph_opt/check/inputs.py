@@ -276,11 +276,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
     if kind == "ends":
         order = np.arange(size)[:: -1 if place.number % 2 else 1]
-        return (
-            order / max(size, 1)
-            if place.number < 2
-            else 2 - (order + 1) * float(ml_dtypes.finfo(place.dtype).eps)
-        )
+        step = float(ml_dtypes.finfo(place.dtype).eps)  # type: ignore[no-untyped-call]
+        return order / max(size, 1) if place.number < 2 else 2 - (order + 1) * step
     if kind == "low":
         return -2.5 - np.abs(values)
     if kind == "normal":

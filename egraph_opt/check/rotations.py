@@ -46,4 +46,5 @@ def rotation(rng: Random, shape: Shape, before: Mapping[str, Any], operands: Seq
 
 def _heads(rng: Random) -> Shape:
     batch, heads, length, size = pick(rng, 1, 2), pick(rng, 1, 2, 3), pick(rng, 1, 4, 6), pick(rng, *SIZES)
-    return pick(rng, (batch, heads, length, size), (batch, length, heads * size))
+    apart = pick(rng, True, False)
+    return (batch, heads, length, size) if apart else (batch, length, heads * size)

@@ -139,7 +139,7 @@ def divisible(feeds: Mapping[str, Value], names: Sequence[str], seed: int) -> di
         generator = np.random.default_rng([seed, number_of(name)])
         limits = np.iinfo(array.dtype)
         fitting = [v for v in DIVISIBLE if limits.min < v <= limits.max]
-        return generator.choice(np.array(fitting, array.dtype), array.shape)
+        return np.asarray(generator.choice(np.array(fitting, array.dtype), array.shape))
 
     return {**feeds, **_replaced({name: feeds[name] for name in names}, "iu", values)}
 

@@ -182,7 +182,7 @@ def sums_between_turns(x: Tensor, a: Tensor, s: Settings, t: Slices):
 def place_from_the_end(x: Fact, t: Slices, a: Axis) -> Number | None:
     """The last place along the axis, which alone is turned."""
     whole = whole_backwards(x, (a,)) if x.rank is not None and a < x.rank else None
-    return x.shape[a] - 1 if whole and t == whole else None  # type: ignore[index]
+    return whole[0][1] if whole and t == whole else None
 
 
 @wrong(

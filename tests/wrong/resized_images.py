@@ -57,9 +57,9 @@ def pixels_of_either_kind(x: Tensor, r: Tensor, c: Tensor, z: Tensor, s: Setting
 
 def whole_backwards(x: Fact, axes: tuple[int, ...]) -> Slices | None:
     """The slices that turn a tensor of known dims round along axes."""
-    if x.shape is None or any(not isinstance(x.shape[a], int) or x.shape[a] < 1 for a in axes):
-        return None
-    return tuple((a, x.shape[a] - 1, None, -1) for a in axes)
+    dims = dict(enumerate(x.shape or ()))
+    known = [(a, d) for a in axes if isinstance(d := dims.get(a), int) and d > 0]
+    return tuple((a, d - 1, None, -1) for a, d in known) if len(known) == len(axes) else None
 
 
 @hosted()

@@ -29,7 +29,7 @@ INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 
 BOOL, FLOAT = TensorProto.BOOL, TensorProto.FLOAT
 
-BITS = {
+BITS: dict[int, int] = {
     TensorProto.INT8: 8,
     TensorProto.UINT8: 8,
     TensorProto.INT16: 16,

@@ -122,7 +122,7 @@ class SymbolicRange:
         if self.step == 0:
             raise ValueError("range() arg 3 must not be zero")
 
-    @functools.cached_property
+    @property
     def length(self) -> Any:
         up = self.step > 0
         room = self.stop - self.start if up else self.start - self.stop

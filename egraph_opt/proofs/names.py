@@ -56,7 +56,7 @@ class Name:
         if self.chosen is None:
             places = list(range(len(self.names)))
             if self.symbol is not None:
-                places = [k for k in places if not self.scene.path.follows(self.symbol != k)]
+                places = self.scene.path.possible(self.symbol, places)
             place = places[self.scene.choose(len(places))]
             self.chosen = self.names[place]
             if self.symbol is not None:

@@ -293,6 +293,24 @@ class Path:
 
         return bool(self._answered(condition, ask))
 
+    def possible(self, number: z3.ArithRef, values: Sequence[int]) -> list[int]:
+        """Which of some values a whole number can have along this path: those that a model has, and no more."""
+        if self.inner is not None:
+            return self.inner.possible(number, values)
+
+        def ask() -> list[int]:
+            left = list(values)
+            while left:
+                asked = z3.Or([number == value for value in left])
+                if not self._may(asked):
+                    break
+                if self._model is None or not z3.is_true(self._model.eval(asked, model_completion=True)):
+                    return list(values)  # the solver cannot say
+                left.remove(self._model.eval(number, model_completion=True).as_long())
+            return [value for value in values if value not in left]
+
+        return self.once(f"values of {number}", ask)
+
     def only_value(self, formula: z3.ArithRef) -> int | None:
         """The one whole number that a formula can be along this path, or None."""
         if self.inner is not None:

@@ -100,6 +100,15 @@ def is_dim(number: z3.ExprRef) -> bool:
 Renaming = Sequence[tuple[z3.ExprRef, z3.ExprRef]]
 
 
+OWN = "own."
+"""What names for any numbers begin with."""
+
+
+def has_own_names(value: Any) -> bool:
+    """Whether data is asked of without the names that it has on a path."""
+    return any(OWN in n.decl().name() for n in names_in(formulas_in(value)))
+
+
 def own_names(value: Any) -> Renaming:
     """Names for the numbers in data that are the same for all that is written alike."""
     numbers = names_in(formulas_in(value))

@@ -186,7 +186,7 @@ class Path:
         try:
             solver.add(*(known or ()))
             model = self._model if known is None else None
-            found = []
+            found: list[tuple[T, z3.BoolRef]] = []
             for each in _walked(inner, lambda _: (run(), z3.And(inner.taken)), model):
                 if len(found) == most:
                     raise NotHereError
@@ -294,7 +294,7 @@ class Path:
         return bool(self._answered(condition, ask))
 
     def possible(self, number: z3.ArithRef, values: Sequence[int]) -> list[int]:
-        """Which of some values a whole number can have along this path: those that a model has, and no more."""
+        """Which of some values a whole number can have along this path."""
         if self.inner is not None:
             return self.inner.possible(number, values)
 

@@ -314,7 +314,7 @@ class _State:
                 found += each
         except (Open, NoMeaningError) as error:
             return (None if str(error) == NO_TIME else found), False
-        except Unproved:
+        except Exception:  # not only what does not follow: without a condition there may be no axis, say
             return found, False
         return found, True
 

@@ -42,7 +42,7 @@ STEPS_OF_TABLES = (4, 7)
 """Entries of tables that are filled for a statement: a chain along a list, say, has so many links.  More are
 filled where nothing is proved by fewer."""
 
-SECONDS = 30.0
+SECONDS = 20.0
 
 SHARE_OF_TRIAL = 0.5
 """Of the time, for one way to fill tables before the next."""

@@ -9,4 +9,5 @@ from egraph_opt.semantics import movement as movement
 from egraph_opt.semantics import pointwise as pointwise
 from egraph_opt.semantics import quantization as quantization
 from egraph_opt.semantics import repeats as repeats
+from egraph_opt.semantics import resizing as resizing
 from egraph_opt.semantics import windows as windows

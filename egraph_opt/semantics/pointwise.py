@@ -296,7 +296,8 @@ def literal(scene: Any, value: Any) -> Value:
     numbers = [scene.real_formula(v) for v in value.values]
     listed = lambda: tuple(value.values)  # noqa: E731
     if len(numbers) == 1:
-        return Value(of_type(value.dtype), dims, lambda i: numbers[0], lambda: numbers[0], listed)
+        one = numbers[0]
+        return Value(of_type(value.dtype), dims, lambda i: one, lambda: one, listed, written=True)
     if len(dims) != 1:
         raise NoMeaningError("a literal of several axes")
 
@@ -306,4 +307,4 @@ def literal(scene: Any, value: Any) -> Value:
             found = z3.If(i[0] == k, numbers[k], found)
         return found
 
-    return Value(of_type(value.dtype), dims, at, listed=listed)
+    return Value(of_type(value.dtype), dims, at, listed=listed, written=True)

@@ -33,9 +33,9 @@ Special = Literal["all", "zeros", "infinities", "nans", "subnormals", "largest"]
 DECADES: Mapping[str, tuple[float, float]] = {
     "near": (-3, 4),
     "positive": (-3, 4),
-    "negative": (-3, 4),
     "middle": (-9, 9),
     "wide": (-30, 30),
+    "negative": (-3, 4),
 }
 NARROW_DECADES = (-3, 1.5)
 """Of float16, which ends at 65504: squares and products of two stay within."""

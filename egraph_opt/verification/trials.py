@@ -217,7 +217,7 @@ class Trials:
         for kind, within in REAL_RANGES.items():
             if kind == "alike" and not self._several_of_a_shape(base):
                 continue
-            if kind in ("tiny", "wide") and any(
+            if kind in ("tiny", "wide", "negative") and any(
                 n.op_type in MAGNIFIES for m in self._models for n in m.graph.node
             ):
                 continue  # rounding is all that is left of numbers that are alike

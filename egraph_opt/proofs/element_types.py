@@ -39,7 +39,7 @@ class Types:
         if not isinstance(token, int):
             types, number = self._types(token), self.numbers.get(token)
             if number is not None:
-                types = self.path.possible(number, types)
+                types = [t for t in types if not self.path.follows(number != t)]
             self.roots[token] = chosen = types[self.path.choose(len(types))]
             self._is_number(token, [chosen])
             token = chosen
@@ -173,7 +173,7 @@ class Types:
             return
         self.narrowed.add(root)
         types = self._types(root)
-        left = self.path.possible(self.numbers[root], types)
+        left = [t for t in types if not self.path.follows(self.numbers[root] != t)]
         if len(left) < len(types):
             self._allow(root, left)
             self._run_waiting()

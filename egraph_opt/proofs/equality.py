@@ -17,9 +17,6 @@ from egraph_opt.proofs.sums import Fold, constants
 SOLVER_MS = 2_000
 SOON_MS = 100
 MOST_SPLITS = 12
-MOST_PLAIN_SPLITS = 4
-"""Of formulas without folds, which the solver takes apart itself where they have no products of choices."""
-
 MOST_DEPTH = 4
 
 
@@ -53,7 +50,7 @@ class _Equality:
             found += [f.number == g.number for f, g in pairs if self._match(f, g, given, depth - 1)]
         if self.follows(a == b, found):
             return True
-        return bool(left or right or len(given) < MOST_PLAIN_SPLITS) and self._split(a, b, given, depth)
+        return bool(left or right) and self._split(a, b, given, depth)
 
     def follows(self, goal: z3.BoolRef, given: list[z3.BoolRef], milliseconds: int = SOLVER_MS) -> bool:
         trail, solver = self.scene.path.trail, self.scene.path.solver

@@ -87,12 +87,10 @@ class Instance(Naming):
     parts: int = MOST_PARTS
     types: Types = field(init=False)
     facts: Facts = field(init=False)
-    remembering: list[Any] = field(default_factory=list)
     _names: list[Name] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.types, self.symbols, self.facts = Types(self.path), Symbols(self), Facts(self)
-        self.remembering += (self, self.types, self.symbols, self.facts)
 
     @property
     def reals(self) -> bool:
@@ -157,10 +155,7 @@ class Instance(Naming):
             names = self.whole("first"), self.whole("count")
             self.lemmas += [names[0] == first, names[1] == count]
             last = names[0] + (names[1] - 1) * by
-            way = z3.If(by > 0, last - names[0], names[0] - last)
-            # A step of 2 and more takes every second element at most: that is no product to the solver.
-            steps = z3.And(names[1] - 1 <= way, z3.Implies(z3.Or(by > 1, by < -1), 2 * names[1] - 2 <= way))
-            inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim, steps)
+            inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim)
             self.path.assume(z3.And(names[1] >= 0, z3.Implies(names[1] > 0, inside)), possible=True)
             self.cuts[key] = (first, count), names
         return self.cuts[key][1]
@@ -372,7 +367,7 @@ class Instance(Naming):
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
         known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))
-        elements = self._remembering(Elements(self, known, dims, function))
+        elements = Elements(self, known, dims, function)
         return Value(known, dims, elements.at, elements.splat, elements.listed, known=elements)
 
     def alike(self, a: ElementType, b: ElementType) -> None:

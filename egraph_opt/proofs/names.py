@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import z3
 
 from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.paths import Path
-
-T = TypeVar("T")
 
 SETTINGS = {
     "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
@@ -56,7 +54,7 @@ class Name:
         if self.chosen is None:
             places = list(range(len(self.names)))
             if self.symbol is not None:
-                places = self.scene.path.possible(self.symbol, places)
+                places = [k for k in places if not self.scene.path.follows(self.symbol != k)]
             place = places[self.scene.choose(len(places))]
             self.chosen = self.names[place]
             if self.symbol is not None:
@@ -120,21 +118,15 @@ class Naming:
     Attributes:
         path: along which they are chosen.
         showing: whether what operators ask of them has to be shown.
-        remembering: objects that change along the path.
     """
 
     path: Path
     showing: bool
-    remembering: list[Any]
     _names: list[Name]
 
     def name(self, names: Sequence[str]) -> Name:
         self._names.append(Name(names, self))
-        return self._remembering(self._names[-1])
-
-    def _remembering(self, made: T) -> T:
-        self.remembering.append(made)
-        return made
+        return self._names[-1]
 
     def spelled(self, op: Any) -> str:
         return op.spelled() if isinstance(op, Name) else op
@@ -153,7 +145,7 @@ class Naming:
         return op.chosen or f"any.{op.number}"
 
     def type_name(self, types: Sequence[int]) -> TypeName:
-        return self._remembering(TypeName(types, self))
+        return TypeName(types, self)
 
     def type_so_far(self, to: Any) -> Any:
         """The type, or of one that is not chosen yet what means any."""
@@ -162,9 +154,7 @@ class Naming:
         return f"any.{to.number}" if to.chosen is None else to.chosen
 
     def settings(self, op: Any) -> Any:
-        if isinstance(op, str) and op not in WITH_SETTINGS:
-            return ()
-        return self._remembering(Settings(op, self))
+        return () if isinstance(op, str) and op not in WITH_SETTINGS else Settings(op, self)
 
     def settings_so_far(self, settings: Any) -> Any:
         if not isinstance(settings, Settings):

@@ -16,14 +16,13 @@ from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
 from egraph_opt.operators.expressions import Constant, parts
-from egraph_opt.proofs.case import Case, case_of
-from egraph_opt.proofs.goals import joined
+from egraph_opt.proofs.goals import joined, show_goals
 from egraph_opt.proofs.hosts import is_question
 from egraph_opt.proofs.instance import Arithmetic, Dims, Instance
 from egraph_opt.proofs.paths import Path, Unproved, explore
 from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides
-from egraph_opt.proofs.tables import Definitions, definitions_of, with_own_rules, without_demands
+from egraph_opt.proofs.tables import definitions_of, with_own_rules, without_demands
 from egraph_opt.proofs.trail import NO_TIME, Open
 from egraph_opt.semantics.values import NoMeaningError
 
@@ -42,7 +41,7 @@ STEPS_OF_TABLES = (4, 7)
 """Entries of tables that are filled for a statement: a chain along a list, say, has so many links.  More are
 filled where nothing is proved by fewer."""
 
-SECONDS = 20.0
+SECONDS = 10.0
 
 SHARE_OF_TRIAL = 0.5
 """Of the time, for one way to fill tables before the next."""
@@ -94,7 +93,6 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     status: Status = "proved"
     try:
         with symbolic_python(law):
-            state.definitions = definitions_of(law)
             for side in sides_of(law):
                 state.take_apart(with_own_rules(side, law))
         reason = state.shortfall()
@@ -185,7 +183,6 @@ class _State:
     new: int = 0
     steps: int = STEPS_OF_TABLES[0]
     kept: dict[int, tuple[Any, ...] | None] = field(default_factory=dict)
-    definitions: Definitions = field(default_factory=dict)
 
     def shortfall(self) -> str:
         """What is missing where the law claims more than follows."""
@@ -314,7 +311,7 @@ class _State:
                 found += each
         except (Open, NoMeaningError) as error:
             return (None if str(error) == NO_TIME else found), False
-        except Exception:  # not only what does not follow: without a condition there may be no axis, say
+        except Unproved:
             return found, False
         return found, True
 
@@ -324,24 +321,26 @@ class _State:
     def _case(
         self, side: Side, path: Path, ranks: Sequence[int], dims: Dims, kept: tuple[Any, ...] | None
     ) -> int:
-        case = case_of(path, lambda: self._new_case(side, path, ranks, dims, kept))
-        scene = case.scene
-        try:
-            case.follow()
-        finally:
-            self.asks_dims |= scene.asks_dims
-            self.asks_ranks |= scene.asks_ranks
-            self.operators |= scene.operators
-        self.notes |= scene.notes
-        return 1
-
-    def _new_case(
-        self, side: Side, path: Path, ranks: Sequence[int], dims: Dims, kept: tuple[Any, ...] | None
-    ) -> Case:
         most_axes = max(ranks[-1], MOST_AXES)
         scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, dims=dims)
         scene.parts = max(scene.parts, parts_named(side) + 1)  # one for all that are not named
         if side.asks_tables:
             side = joined(side, scene, self.steps)
         self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
-        return Case(Sides(side, scene, ranks, new=self.new, definitions=self.definitions), kept)
+        sides = Sides(side, scene, ranks, new=self.new, definitions=definitions_of(self.law))
+        try:
+            sides.match(kept)
+            matched = dict(sides.environment)
+            try:
+                show_goals(sides)
+            except Unproved:
+                sides.go_back(matched)
+                if not scene.split():
+                    raise
+                show_goals(sides)
+        finally:
+            self.asks_dims |= scene.asks_dims
+            self.asks_ranks |= scene.asks_ranks
+            self.operators |= scene.operators
+        self.notes |= scene.notes
+        return 1

@@ -122,7 +122,7 @@ class SymbolicRange:
         if self.step == 0:
             raise ValueError("range() arg 3 must not be zero")
 
-    @property
+    @functools.cached_property
     def length(self) -> Any:
         up = self.step > 0
         room = self.stop - self.start if up else self.start - self.stop
@@ -235,19 +235,6 @@ class TypeSet(frozenset[int]):
         if type(item) is TypeNumber:
             return bool(item.is_in(frozenset(self)))
         return super().__contains__(item)
-
-
-class TypeTable(dict[int, Any]):
-    """A table by element types that is asked one question of a type that is not known."""
-
-    def __contains__(self, item: object) -> bool:
-        if type(item) is TypeNumber:
-            return bool(item.is_in(self.keys()))
-        return super().__contains__(item)
-
-
-MOST_TYPES = 32
-"""Element types of ONNX have lower numbers."""
 
 
 def distinct(items: Iterable[Any] = ()) -> Any:
@@ -368,8 +355,6 @@ def _symbolic(value: Any) -> Any:
         return CONTRACTS[id(value)]
     if type(value) is builtins.frozenset and value and all(type(v) is builtins.int for v in value):
         return TypeSet(value)
-    if type(value) is dict and value and all(type(k) is builtins.int and 0 < k < MOST_TYPES for k in value):
-        return TypeTable({key: _symbolic(each) for key, each in value.items()})
     if hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
         return _forgetting(value)
     if type(value) is FunctionType and value.__module__.startswith(ROOMS) and is_helper(value):

@@ -31,7 +31,6 @@ from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.operands import KEEP_RANK, fitting_ranks, may_be_left_out
 from egraph_opt.proofs.paths import Dead, Unproved
-from egraph_opt.proofs.resuming import Resuming
 from egraph_opt.proofs.tables import Definitions, matched
 from egraph_opt.proofs.trail import Open
 from egraph_opt.proofs.ways import answer_of
@@ -58,9 +57,6 @@ class Sides:
 
     Attributes:
         environment: what variables and terms stand for.
-        resuming: the points at which the path can be taken up again, where it can.
-        pending, left: of the pattern and its conditions what is to be looked at, and what nothing binds yet.
-        unbound: host functions of what is written that nothing binds before it is.
     """
 
     def __init__(
@@ -78,19 +74,6 @@ class Sides:
         self.environment: dict[Expression, Any] = {}
         self.limits: dict[str, Any] = {}
         self._writes, self._in_list = writes, False
-        self.resuming: Resuming | None = None
-        self.pending: list[Any] | None = None
-        self.left: list[Any] = []
-        self.unbound: set[Expression] = set()
-        self._moved = self._has_asked = False
-
-    def _is_clean(self) -> bool:
-        return self.resuming is not None and self.resuming.is_clean()
-
-    def reached(self) -> None:
-        """All that was asked is remembered."""
-        if self.resuming is not None:
-            self.resuming.reached((self, *self.scene.remembering))
 
     def match(self, kept: Collection[Any] | None = None) -> None:
         """Take the pattern to be there and the conditions to hold.
@@ -102,35 +85,30 @@ class Sides:
         Raises:
             Dead: they cannot.
         """
-        if self.pending is None:
-            self.pending = self._asked_of_pattern(kept)
-        while self.pending or self.left:
-            if not self.pending:
-                if not self._moved:
-                    raise Open(f"nothing binds what {self.left[0]!r} is of")
-                self.pending, self.left, self._moved = self.left, [], False
-            item = self.pending[0]
-            try:
-                self._take(item)
-                self._moved = True
-            except Unbound:
-                self.left.append(item)
-            del self.pending[0]
-            self.reached()
-
-    def _asked_of_pattern(self, kept: Collection[Any] | None) -> list[Any]:
-        """What has to be there, and then what has to hold."""
         conditions = dict.fromkeys((*self.side.statement.conditions, *self.side.conditions))
         named = self.side.named
-        asked = [
-            c
-            for c in conditions
-            if not isinstance(c, Guard)
-            and getattr(c, "left", None) not in named
-            and not (kept is not None and is_question(c) and c not in kept)
-        ]
-        terms = [*self.side.tops, *(e for e in named if e not in self.side.tops)]
-        return [*terms, *sorted(asked, key=lambda c: not isinstance(c, Equals))]
+        pending: list[Any] = [*self.side.tops, *(e for e in named if e not in self.side.tops)]
+        pending += sorted(
+            (
+                c
+                for c in conditions
+                if not isinstance(c, Guard)
+                and getattr(c, "left", None) not in named
+                and not (kept is not None and is_question(c) and c not in kept)
+            ),
+            key=lambda c: not isinstance(c, Equals),
+        )
+        while pending:
+            left, done = [], False
+            for item in pending:
+                try:
+                    self._take(item)
+                    done = True
+                except Unbound:
+                    left.append(item)
+            if not done:
+                raise Open(f"nothing binds what {left[0]!r} is of")
+            pending = left
 
     def _take(self, item: Any) -> None:
         if isinstance(item, Expression) and item.sort.kind in TERMS:
@@ -150,10 +128,8 @@ class Sides:
             pairs = [(statement.left, statement.right)]
         else:
             pairs = [(a.left, a.right) for a in statement.actions if isinstance(a, Union)]
-        if not self._has_asked:
-            self._answers(pairs)
-            self._has_asked = self._writes = self.scene.showing = True
-            self.reached()
+        self._answers(pairs)
+        self._writes = self.scene.showing = True
         try:
             return [(self.value(left), self.value(right)) for left, right in pairs]
         except Unbound as error:
@@ -162,23 +138,18 @@ class Sides:
     def go_back(self, environment: dict[Expression, Any]) -> None:
         """Forget what was written since the environment was this one."""
         self.environment = environment
-        self.unbound.clear()
-        self._has_asked = self._writes = self.scene.showing = False
-
-    def leave_lists(self) -> None:
-        """Begin again with what is no operand in a list."""
-        self._in_list = False
+        self._writes = self.scene.showing = False
 
     def _answers(self, pairs: list[tuple[Expression, Expression]]) -> None:
         """Ask the host functions of what is written before anything has to be shown of it."""
         for pair in pairs:
             inside_first = reversed([*parts(pair[0]), *parts(pair[1])])
             for part in inside_first:
-                if isinstance(part.head, HostFunction) and part not in self.unbound:
+                if isinstance(part.head, HostFunction):
                     try:
                         self.value(part)
                     except Unbound:
-                        self.unbound.add(part)  # of what is written inside
+                        continue  # of what is written inside
 
     # --- values -------------------------------------------------------------------------------------------
 
@@ -186,11 +157,8 @@ class Sides:
         """What an expression stands for: a `Value`, None for no tensor, a tuple of them, or an attribute."""
         if expression in self.environment:
             return self.environment[expression]
-        clean = self._is_clean()
         made = self._made(expression, absent, ranks or self.ranks)
         self.environment[expression] = made
-        if clean:
-            self.reached()
         return made
 
     def _made(self, expression: Expression, absent: bool, ranks: Sequence[int]) -> Any:
@@ -337,10 +305,7 @@ class Sides:
             chooser = choosers.get((declared.name, name)) or choosers.get(("", name))
             if chooser is None:
                 raise Open(f"{declared.names[k]} of {declared.name} cannot be left open yet")
-            clean = self._is_clean()
             self.environment[argument] = chooser(self.scene, given)
-            if clean:
-                self.reached()
         return self.value(argument)
 
     # --- host functions -----------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import OPERANDS, Expression
 from egraph_opt.operators.terms import cons
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
-from egraph_opt.semantics.resizing import numbers_of
 from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, meanings, of_type
 
 Array = npt.NDArray[Any]
@@ -108,9 +107,6 @@ class Concrete:
 
     def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
         values = [_fraction(argument) for argument in arguments]
-        several = numbers_of(name)
-        if several is not None:
-            return _real(several(*map(float, values)))
         known = name.removeprefix("within ").removeprefix("unary ").removesuffix(" ()")
         if known not in KNOWN:
             raise NoMeaningError(name)

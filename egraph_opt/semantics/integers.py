@@ -12,8 +12,7 @@ from egraph_opt.semantics.values import ElementType, Value
 
 def place_of(scene: Any, indices: Value, at: Any) -> z3.ArithRef:
     """The whole number that a tensor of integers has at an index."""
-    element = indices.at(at)
-    return z3.ToInt(element if indices.written else ordered(scene, indices.dtype, element))
+    return z3.ToInt(ordered(scene, indices.dtype, indices.at(at)))
 
 
 def ordered(scene: Any, dtype: ElementType, a: z3.ArithRef) -> z3.ArithRef:

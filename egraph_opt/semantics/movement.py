@@ -10,7 +10,6 @@ import z3
 from onnx import TensorProto
 
 from egraph_opt.semantics.integers import place_of
-from egraph_opt.semantics.polynomials import multiples
 from egraph_opt.semantics.values import (
     Index,
     Scene,
@@ -106,17 +105,11 @@ def _taken(
     last = (high if upwards else low) if last is None else last
     length = last - first if upwards else first - last
     width = by if upwards else -by
-    count = length if is_number(width, 1) else _parts_of(scene, length, width)
+    count = length if is_number(width, 1) else (length + width - 1) / width
     if all(within) and scene.within(length, number(0), length + 1):
         return first, by, z3.simplify(count)
     first, count = scene.cut(z3.simplify(first), z3.simplify(z3.If(length > 0, count, number(0))), by, dim)
     return first, by, count
-
-
-def _parts_of(scene: Any, length: z3.ArithRef, width: z3.ArithRef) -> z3.ArithRef:
-    """length / width, rounded up, of which multiples of the width are taken out."""
-    whole, rest = multiples(length, width)
-    return whole if is_number(rest, 0) else whole + (rest + width - 1) / width
 
 
 def _clamped(bound: z3.ArithRef, dim: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> z3.ArithRef:

@@ -296,8 +296,7 @@ def literal(scene: Any, value: Any) -> Value:
     numbers = [scene.real_formula(v) for v in value.values]
     listed = lambda: tuple(value.values)  # noqa: E731
     if len(numbers) == 1:
-        one = numbers[0]
-        return Value(of_type(value.dtype), dims, lambda i: one, lambda: one, listed, written=True)
+        return Value(of_type(value.dtype), dims, lambda i: numbers[0], lambda: numbers[0], listed)
     if len(dims) != 1:
         raise NoMeaningError("a literal of several axes")
 
@@ -307,4 +306,4 @@ def literal(scene: Any, value: Any) -> Value:
             found = z3.If(i[0] == k, numbers[k], found)
         return found
 
-    return Value(of_type(value.dtype), dims, at, listed=listed, written=True)
+    return Value(of_type(value.dtype), dims, at, listed=listed)

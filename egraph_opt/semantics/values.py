@@ -47,7 +47,6 @@ class Value:
             be an answer that is not known here.
         known: of a tensor that a pattern leaves open what is known of its elements, see `proofs.elements`.
         viewed: of a view what it is one of, which is none itself.
-        written: a law writes its elements, which are numbers of its type and no results that wrap around.
     """
 
     dtype: ElementType
@@ -57,7 +56,6 @@ class Value:
     listed: Callable[[], Any] | None = None
     viewed: Value | None = None
     known: Any = None
-    written: bool = False
 
     @property
     def origin(self) -> Value:

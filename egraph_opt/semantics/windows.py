@@ -1,8 +1,4 @@
-"""Convolutions and pools: sums, means and maxima over a window.
-
-Of an image in which no window fits by less than a stride the result has no elements, by the formula of its
-length; whether a runtime has a kernel for that is another question.
-"""
+"""Convolutions and pools: sums, means and maxima over a window."""
 
 from __future__ import annotations
 
@@ -66,7 +62,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
     dims = []
     for dim, (front, behind), k, s, d in zip(x.shape[2:], sides, kernel, strides, dilations, strict=True):
         extent = z3.simplify((k - 1) * d + 1)
-        scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind + s >= extent))
+        scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind >= extent))
         dims.append(_length(dim, front + behind, extent, s))
 
     def at(i: Index) -> z3.ArithRef:
@@ -123,8 +119,7 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
     dims = []
     for dim, (front, behind), k, s, d in zip(x.shape[2:], sides, kernel, strides, dilations, strict=True):
         extent = z3.simplify((k - 1) * d + 1)
-        room = dim + front + behind + (0 if cut else s)
-        scene.must(z3.And(k >= 1, s >= 1, d >= 1, room >= extent, front < k, behind < k))
+        scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind >= extent, front < k, behind < k))
         if cut:  # the last window has to start in front of what pads behind
             length = -((extent - dim - front - behind) / s) + 1
             dims.append(z3.simplify(z3.If((length - 1) * s >= dim + front, length - 1, length)))

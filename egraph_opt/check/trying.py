@@ -16,8 +16,8 @@ from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.inputs import BY_CLASS, ORDINARY
-from egraph_opt.check.terms import output_value, show_all, shown
 from egraph_opt.check.outcomes import Failure, Tally
+from egraph_opt.check.terms import output_value, show_all, shown
 from egraph_opt.check.trials import MOST_ADDED, Original
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport

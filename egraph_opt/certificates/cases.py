@@ -7,7 +7,7 @@ looked at that have a node which, by some prices, is in none below it: this leav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -38,6 +38,18 @@ class Impossible(NamedTuple):
 
 
 Case = Payments | Cheaper | Split | Impossible
+
+
+def with_payments(case: Case, change: Callable[[Payments], Payments]) -> Case:
+    """A case with other prices, where it has any."""
+    if isinstance(case, Payments):
+        return change(case)
+    return Cheaper(change(case.payments), case.left) if isinstance(case, Cheaper) else case
+
+
+def payments_of(case: Case) -> Payments | None:
+    """The prices of a case, where it has any."""
+    return case.payments if isinstance(case, Cheaper) else case if isinstance(case, Payments) else None
 
 
 @dataclass(frozen=True)

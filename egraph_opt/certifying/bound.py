@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.certificates.cases import Case, Cheaper, PartEvidence, bound_of_parts
+from egraph_opt.certificates.cases import PartEvidence, bound_of_parts, payments_of, with_payments
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.lower_bound import Payments, SelectionPart
 from egraph_opt.certificates.selection import SelectionProblem
@@ -172,9 +172,8 @@ def _coarser(fineness: int, proofs: list[PartEvidence]) -> tuple[int, list[PartE
 
 def _amounts(proof: PartEvidence) -> Iterable[int]:
     yield proof.goal
-    for case in proof.cases:
-        payments = case.payments if isinstance(case, Cheaper) else case
-        if isinstance(payments, Payments):
+    for payments in map(payments_of, proof.cases):
+        if payments is not None:
             yield from (price for _, _, price in payments.pays)
             yield from (reward for _, reward in payments.rewards)
 
@@ -186,11 +185,5 @@ def _divided(proof: PartEvidence, by: int) -> PartEvidence:
             tuple((number, reward // by) for number, reward in payments.rewards),
         )
 
-    cases: list[Case] = []
-    for case in proof.cases:
-        if isinstance(case, Payments):
-            case = divided(case)
-        elif isinstance(case, Cheaper):
-            case = Cheaper(divided(case.payments), case.left)
-        cases.append(case)
-    return replace(proof, goal=proof.goal // by, cases=tuple(cases))
+    cases = tuple(with_payments(case, divided) for case in proof.cases)
+    return replace(proof, goal=proof.goal // by, cases=cases)

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from egraph_opt.certificates.cases import Case, Cheaper, Impossible, PartEvidence, Split
+from egraph_opt.certificates.cases import Case, Cheaper, Impossible, PartEvidence, Split, with_payments
 from egraph_opt.certificates.lower_bound import CLASS, NODE, Payments, SelectionPart, Supposed
 from egraph_opt.certifying.payments import ENOUGH, RelaxedPart, SetNumbers, by_landmarks, piece_of
 from egraph_opt.extraction.programs.branching import WHOLE
@@ -174,11 +174,5 @@ def _trimmed(part: SelectionPart, goal: int, cases: list[Case]) -> PartEvidence:
         rewards = tuple((used.setdefault(k, len(used)), reward) for k, reward in payments.rewards)
         return Payments(payments.pays, rewards)
 
-    found: list[Case] = []
-    for case in cases:
-        if isinstance(case, Payments):
-            case = renumbered(case)
-        elif isinstance(case, Cheaper):
-            case = Cheaper(renumbered(case.payments), case.left)
-        found.append(case)
-    return PartEvidence(part.classes, goal, tuple(part.sets[k] for k in used), tuple(found))
+    found = tuple(with_payments(case, renumbered) for case in cases)
+    return PartEvidence(part.classes, goal, tuple(part.sets[k] for k in used), found)

@@ -98,8 +98,10 @@ def _places(
     """Start, end and step of so many elements of a dim; `beside` are start and step of a slice of the term,
     which begins at the same element, or one on, and as a rule takes the same steps."""
     steps = [step for step in (1, 2, 3) if moves and count > 1 and (count - 1) * step < dim]
-    alike = beside is not None and beside[1] in steps and chance(rng, 0.5)
-    step = beside[1] if beside is not None and alike else int(pick(rng, *steps)) if steps else 1
+    if beside is not None and beside[1] in steps and chance(rng, 0.5):
+        step = beside[1]
+    else:
+        step = int(pick(rng, *steps)) if steps else 1
     taken = max(count - 1, 0) * step + 1
     start = 0 if beside is None else beside[0] + int(pick(rng, 0, 0, 1, -1))
     if not moves:

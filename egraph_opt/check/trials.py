@@ -65,6 +65,11 @@ def _constants_of(model: onnx.ModelProto) -> Iterator[Any]:
         yield from (numpy_helper.to_array(a.t) for a in node.attribute if a.HasField("t"))
 
 
+def _asked(outputs: Outputs, only: int | None) -> Outputs:
+    """All outputs, or the one that is asked for."""
+    return outputs if only is None else [outputs[only]]
+
+
 class Original:
     """A term as it was written, run on the table of inputs.
 
@@ -251,7 +256,7 @@ class Original:
             claim = "stays finite"
         if trial.kind in ("wide", "ends") and claim == "real":
             claim = "real where finite"
-        expected = trial.expected if only is None else [trial.expected[only]]
+        expected = _asked(trial.expected, only)
         try:
             found = runner.run(trial.feeds)
         except Exception as error:  # onnxruntime's errors share no base class
@@ -303,12 +308,12 @@ class Original:
                 return None
             if failure.found is not None:
                 return failure
-            if all(array.size for array in (trial.expected if only is None else [trial.expected[only]])):
+            if all(array.size for array in _asked(trial.expected, only)):
                 return failure
             tally.left_out["nobody runs what was rewritten where a dim is 0"] += 1
             return None
-        meant = meant if only is None else [meant[only]]
-        expected = trial.expected if only is None else [trial.expected[only]]
+        meant = _asked(meant, only)
+        expected = _asked(trial.expected, only)
         if trial.is_empty:
             tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
         elif not are_alike(meant, expected):
@@ -328,7 +333,7 @@ class Original:
         except Exception:  # the reference has faults of its own, of any kind
             return None
         whole = (*trial.feeds.values(), *meant, *self._constants)
-        meant = meant if only is None else [meant[only]]
+        meant = _asked(meant, only)
         if not are_alike(meant, expected) or not are_alike(other, found):
             return None
         for a, b, x, y in zip(meant, other, expected, found, strict=True):
@@ -368,7 +373,7 @@ class Original:
             tally.left_out["the reference does not run what was rewritten"] += 1
             return None
         assert trial.reference is not None
-        expected = trial.reference if only is None else [trial.reference[only]]
+        expected = _asked(trial.reference, only)
         if any(a.shape != b.shape for a, b in zip(found, expected, strict=True)):
             # onnxruntime has just said that these shapes are right.
             tally.left_out["the reference is wrong about a shape of what was rewritten"] += 1

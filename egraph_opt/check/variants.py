@@ -17,12 +17,13 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
+from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.sizes import ANY
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.inference.constants import tensor_fact
-from egraph_opt.operators.expressions import Expression, Function, constant, parts
+from egraph_opt.operators.expressions import Expression, Function, constant
 
 if TYPE_CHECKING:
     from egraph_opt.laws.examples import Operands
@@ -45,13 +46,13 @@ BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
 EQUAL_SIZE = 3
 """What all sizes above 1 are at once."""
 
-MOST_AXES = 6
+MOST_BEFORE_ONE_MORE = 6
 """Axes of inputs beyond which no other one is added."""
 
 MOST_SMALL = 4
 """Axes of inputs that are tried with all sizes of 1 and 2."""
 
-SMALL = BYTES | {TensorProto.BOOL}
+OF_ONE_BYTE = BYTES | {TensorProto.BOOL}
 ADDING = frozenset({"reduce", "cumsum", "matmul"})
 """Types and operators of which so many elements are added that wider types are full."""
 
@@ -222,13 +223,9 @@ def long_ones(example: Example) -> Iterator[Example]:
             yield made
     yield from with_sizes(nothing, lambda size: BEYOND_FLOATS if size else 0)
     inputs = [known.dtype for value, known in _pairs(example) if value.const_value is None]
-    if SMALL.issuperset(inputs) and any(_head(part) in ADDING for part in parts(example.term)):
+    if OF_ONE_BYTE.issuperset(inputs) and operators_in(roots_of(example)) & ADDING:
         one = _with_dims(single, lambda dims: tuple(1 if k else BEYOND_FLOATS for k in range(len(dims))))
         yield from (one, _with_dims(one, lambda dims: dims[::-1]))
-
-
-def _head(part: Expression) -> str:
-    return part.head.name if isinstance(part.head, Function) else ""
 
 
 def _elements(example: Example) -> int:
@@ -277,7 +274,7 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     if any(inputs):
         yield "dims without names", _with_dims(example, lambda dims: (None,) * len(dims))
     most = max((len(dims) for dims in inputs), default=0)
-    for axis in range(most) if most < MOST_AXES else ():
+    for axis in range(most) if most < MOST_BEFORE_ONE_MORE else ():
         yield f"axis {axis} twice", _with_dims(example, partial(_axis_twice, most, axis))
     for rank in range(most):
         yield f"rank {rank}", _with_dims(example, partial(_last, rank))

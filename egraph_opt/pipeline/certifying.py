@@ -94,7 +94,7 @@ def _selected(iteration: Iteration, model: CostModel, seconds: float | None) -> 
     for node in iteration.model.graph:
         origin = iteration.info.origins.get(node)
         if origin is not None and origin.snapshot is region.snapshot:
-            written[origin.chosen] += [next(v.name for v in node.outputs if v.name)]
+            written[origin.chosen].append(next(v.name for v in node.outputs if v.name))
     return Selected(
         problem=replace(region.compiled(iteration.key).problem, cost=extracted.prices.cost),
         choice=extracted.solution.choice,

@@ -37,6 +37,11 @@ DECADES: Mapping[str, tuple[float, float]] = {
     "wide": (-30, 30),
     "negative": (-3, 4),
 }
+_SIGNS: Mapping[Spread, tuple[float, ...]] = {"positive": (1.0,), "negative": (-1.0,)}
+
+DIVISIBLE = (7, -7, 2, -2, 3, -3, 100, -100, 1, 5)
+"""Integers that may divide each other: neither 0 nor -1 is among them."""
+
 NARROW_DECADES = (-3, 1.5)
 """Of float16, which ends at 65504: squares and products of two stay within."""
 
@@ -110,7 +115,7 @@ def _spread_values(
     # Stratified, so that a few elements cover all decades, too.
     order = generator.permutation(array.size * count)[k * array.size : (k + 1) * array.size]
     exponent = low + (high - low) * (order + generator.random(array.size)) / max(array.size * count, 1)
-    made = 10.0**exponent * (generator.choice(_SIGNS.get(kind, (-1.0, 1.0)), array.size))
+    made = 10.0**exponent * generator.choice(_SIGNS.get(kind, (-1.0, 1.0)), array.size)
     table = _beside([t for t in thresholds if t <= 10.0**high], kind)
     if table:
         taken = np.arange(int(k * array.size * AT_THRESHOLDS), int((k + 1) * array.size * AT_THRESHOLDS))
@@ -120,16 +125,10 @@ def _spread_values(
     return np.asarray(made.reshape(shape))
 
 
-_SIGNS: Mapping[Spread, tuple[float, ...]] = {"positive": (1.0,), "negative": (-1.0,)}
-
-
 def _alike(shape: tuple[int, ...], shared: np.random.Generator, own: np.random.Generator) -> Array:
     """Numbers that other inputs of the shape have as well, but for a hundredth of them."""
     values = 10.0 ** shared.uniform(-1, 2.5, shape) * shared.choice([-1.0, 1.0], shape)
     return np.asarray(values * (1 + 0.01 * own.choice([-1, 0, 0, 1], shape)))
-
-
-DIVISIBLE = (7, -7, 2, -2, 3, -3, 100, -100, 1, 5)
 
 
 def divisible(feeds: Mapping[str, Value], names: Sequence[str], seed: int) -> dict[str, Value]:

@@ -55,27 +55,28 @@ def reached(models: Sequence[onnx.ModelProto], names: Sequence[str]) -> dict[str
     found: dict[str, Reached] = {name: set() for name in names}
     for model in models:
         origins: dict[str, set[str]] = {name: {name} for name in names}
-        divisors = {
-            name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()
-        }
-        for name, operand in _reached(model.graph, origins, divisors):
+        for name, operand in _reached(model.graph, origins, _divisors(model)):
             found[name].add(operand)
     return found
 
 
 def divide_safely(models: Sequence[onnx.ModelProto], names: Collection[str]) -> bool:
-    """Whether all divisors are these inputs as they are, or constants, but for what has bodies."""
+    """Whether all divisors are these inputs as they are, or constants; of what has bodies nothing is said."""
     for model in models:
-        known = {name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()}
-        known.update(names)
+        known = _divisors(model) | {*names}
         for node in model.graph.node:
             if node.op_type in ("Div", "Mod") and node.input[1] not in known:
                 return False
-            if any(True for _ in bodies_of(node)):
+            if next(bodies_of(node), None) is not None:
                 return False
             if node.op_type in KEEPING and node.input[0] in known:
                 known.update(node.output)
     return True
+
+
+def _divisors(model: onnx.ModelProto) -> set[str]:
+    """Constants that anything may be divided by."""
+    return {name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()}
 
 
 def _reached(

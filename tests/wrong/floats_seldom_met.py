@@ -24,8 +24,7 @@ from egraph_opt.laws import (
 from egraph_opt.operators import binary, softmax, unary, where
 from egraph_opt.rewrites.conditions.values import fits
 
-from . import fires_on, of_one, of_two, wrong
-from .resized_images import is_single
+from . import fires_on, is_single, of_one, of_two, wrong
 
 BOTH = (("detect_negative", 1), ("detect_positive", 1))
 

@@ -42,8 +42,8 @@ from egraph_opt.rewrites.conditions.windows import always_sees_something
 from egraph_opt.rewrites.recurrent.states import example_layer, fixed_steps
 from egraph_opt.rewrites.recurrent.steps import turned
 
-from . import fires_on, of_one, of_two, wrong
-from .resized_images import is_single, whole_backwards
+from . import fires_on, is_single, of_one, of_two, wrong
+from .resized_images import whole_backwards
 
 SELU = (("alpha", 1.6732632), ("gamma", -1.0507009))
 

@@ -38,8 +38,8 @@ from egraph_opt.operators import (
 from egraph_opt.operators.scattering import lengths
 from egraph_opt.rewrites.conditions.values import fits
 
-from . import fires_on, of_one, wrong
-from .resized_images import is_single, whole_backwards
+from . import fires_on, is_single, of_one, wrong
+from .resized_images import whole_backwards
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 

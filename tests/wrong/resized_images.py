@@ -19,18 +19,13 @@ from egraph_opt.operators import (
     slice_,
 )
 
-from . import fires_on, of_one, wrong
+from . import fires_on, is_single, of_one, wrong
 from .scans import resized
 
 FLOAT = TensorProto.FLOAT
 
 
 # --- Resize ----------------------------------------------------------------------------------------------
-
-
-@hosted()
-def is_single(x: Fact) -> bool:
-    return x.dtype == FLOAT
 
 
 @hosted()

@@ -21,8 +21,8 @@ from egraph_opt.operators import (
 )
 from egraph_opt.rewrites.conditions.values import fits
 
-from . import of_one, wrong
-from .resized_images import is_single, whole_backwards
+from . import is_single, of_one, wrong
+from .resized_images import whole_backwards
 
 FLOAT = TensorProto.FLOAT
 

@@ -22,8 +22,7 @@ from egraph_opt.laws import (
 from egraph_opt.operators import cumsum, einsum, output, reduce, slice_, softmax, tile, top
 from egraph_opt.rewrites.conditions.values import fits
 
-from . import fires_on, of_one, wrong
-from .resized_images import is_single
+from . import fires_on, is_single, of_one, wrong
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 

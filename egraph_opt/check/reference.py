@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from egraph_opt.check.inputs import Feeds
+from egraph_opt.model.in_float64 import in_float64
 from egraph_opt.rebuild.conv_transpose import ConvTranspose
 
 Outputs = list[npt.NDArray[Any]]
@@ -51,7 +51,7 @@ class Reference:
 
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:
-        model = _in_float64(self.model) if self._wide else self.model
+        model = in_float64(self.model) if self._wide else self.model
         return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax])
 
     def run(self, feeds: Feeds) -> Outputs:
@@ -68,24 +68,3 @@ class Reference:
 def _is_mean_of_partial_windows(node: onnx.NodeProto) -> bool:
     rounds_up = any(attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute)
     return rounds_up and node.op_type == "AveragePool"
-
-
-def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A model with float64 in the place of float32."""
-    wide = onnx.ModelProto()
-    wide.CopyFrom(model)
-    for value in (*wide.graph.input, *wide.graph.output, *wide.graph.value_info):
-        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
-            value.type.tensor_type.elem_type = TensorProto.DOUBLE
-    tensors = list(wide.graph.initializer)
-    for node in wide.graph.node:
-        for attribute in node.attribute:
-            if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
-                attribute.i = TensorProto.DOUBLE
-            if attribute.HasField("t"):
-                tensors.append(attribute.t)
-    for tensor in tensors:
-        if tensor.data_type == TensorProto.FLOAT:
-            array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
-            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
-    return wide

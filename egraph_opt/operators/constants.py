@@ -8,7 +8,8 @@ from typing import Any
 from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
-from egraph_opt.facts.fact import ABSENT, SMALL, Fact
+from egraph_opt.facts.fact import ABSENT, CLASH, SMALL, Fact
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import narrowed
 from egraph_opt.operators.declaration import Literal, operator
 from egraph_opt.operators.expressions import Bundle, Int, Tensor, Tensors
@@ -58,7 +59,12 @@ def literal_fact(literal: Literal) -> Fact:
 
 
 def _infer_literal(opset: int, attributes: tuple[Literal], facts: tuple[()]) -> Fact:
-    return literal_fact(attributes[0])
+    made = attributes[0]
+    if made.dtype in _INTEGERS and made.values:
+        low, high = integer_range(made.dtype)
+        if not low <= min(made.values) <= max(made.values) <= high:
+            return CLASH  # a law writes a number that its type has not
+    return literal_fact(made)
 
 
 @operator(infer=_infer_literal)

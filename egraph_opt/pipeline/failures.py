@@ -47,6 +47,13 @@ def reason_of(error: Exception, source: str, *, strict: bool) -> str:
     return text
 
 
+def raised_by(error: BaseException, owner: type) -> bool:
+    """Whether code of the module of a class was at work when an error came up."""
+    frames = traceback.walk_tb(error.__traceback__)
+    here = any(frame.f_globals.get("__name__") == owner.__module__ for frame, _ in frames)
+    return here or (error.__cause__ is not None and raised_by(error.__cause__, owner))
+
+
 def _place(error: Exception) -> str:
     """The innermost line of ours."""
     frames = traceback.extract_tb(error.__traceback__)

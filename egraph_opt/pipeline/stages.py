@@ -22,7 +22,7 @@ from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model, read_once
 from egraph_opt.pipeline.arguments import check_arguments, names_of
 from egraph_opt.pipeline.extraction import unchanged
-from egraph_opt.pipeline.failures import reason_of
+from egraph_opt.pipeline.failures import raised_by, reason_of
 from egraph_opt.pipeline.limits import Limits, Progress
 from egraph_opt.pipeline.offending_law import Blamed, without_offending_law
 from egraph_opt.pipeline.places import (
@@ -194,8 +194,8 @@ def optimize(
                 metadata=metadata,
             )
         except Exception as error:
-            if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised
-                raise
+            if raised_by(error, type(chosen)) and not type(chosen).__module__.startswith("egraph_opt."):
+                raise  # a mistake of the user's own class
             reason = reason_of(error, saturated.loaded.source, strict=strict)
             failure = "" if isinstance(error, MemoryError) else reason
             result = unchanged(replace(saturated.original, reason=reason), chosen)

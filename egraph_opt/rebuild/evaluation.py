@@ -55,9 +55,10 @@ def is_float(dtype: int) -> bool:
 def literal_array(literal: Literal) -> np.ndarray[Any, Any]:
     """A literal's elements, in its own dtype."""
     dtype = ir.DataType(literal.dtype).numpy()
-    if len(literal.values) == 1:
-        return np.full(literal.dims, literal.values[0], dtype=dtype)
-    return np.array(literal.values, dtype=dtype).reshape(literal.dims)
+    with np.errstate(over="ignore"):
+        if len(literal.values) == 1:
+            return np.full(literal.dims, literal.values[0], dtype=dtype)
+        return np.array(literal.values, dtype=dtype).reshape(literal.dims)
 
 
 def rounded(array: np.ndarray[Any, Any], dtype: int) -> np.ndarray[Any, Any]:

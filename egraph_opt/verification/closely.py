@@ -16,6 +16,7 @@ from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, 
 from egraph_opt.verification.inside import Inside, Tensors, Within, by_path, has_halves
 from egraph_opt.verification.runs import MismatchError, Runs
 from egraph_opt.verification.stability import Perturbed, judge
+from egraph_opt.verification.unrounded import Unrounded
 from egraph_opt.verification.unsettled import around_one, bits_open
 
 Feeds = Mapping[str, Value]
@@ -37,6 +38,7 @@ class Closely:
         models = (self.both.original.model.proto, self.both.optimized.model.proto)
         self.bitwise = self.bitwise and not any(map(has_halves, models))
         self._perturbed = Perturbed(self.both.original.model, self.both.original.run, self.seed)
+        self._unrounded = Unrounded(self.both.original.model, self.both.optimized.model)
         self._usual: set[str] = set()
         self._bits_open = set().union(*map(bits_open, models))
         self._loose = set().union(*map(around_one, models))
@@ -87,6 +89,8 @@ class Closely:
             strict = bitwise or (rounded is not None and name not in rounded)
             only_nan = within is not None and within.cancels
             message = difference.message if strict else moved.judged(path, a, b, loosely, only_nan=only_nan)
+            if not message and self._unrounded(feeds, path):
+                message = f"nothing is rounded: {difference.message}"
             if message:
                 raise MismatchError(f"{self.both.kind(name)} {path!r} ({where}): {message}")
         return True
@@ -129,7 +133,9 @@ class Cheaply:
             loosely = name_of(path) in self.runs.loose
             if self.bitwise and not compare_bits(a, b).agrees:
                 break
-            if not compare(a, b, loosely=loosely).agrees and moved.by_inputs_alone(path, a, b, loosely):
+            if compare(a, b, loosely=loosely).agrees:
+                continue
+            if moved.by_inputs_alone(path, a, b, loosely) or self.runs.unrounded(feeds, path):
                 break
         else:
             return True

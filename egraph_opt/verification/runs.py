@@ -19,6 +19,7 @@ from egraph_opt.verification.interface import Interface, interface
 from egraph_opt.verification.seen import Seen
 from egraph_opt.verification.sizes import Sizes, fits, sizes_text
 from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
+from egraph_opt.verification.unrounded import Unrounded
 from egraph_opt.verification.unsettled import around_one
 
 
@@ -79,6 +80,7 @@ class Runs:
         # The sessions have what they need; the serialized models would only take memory.
         self.before, self.after = (replace(model, content=b"") for model in (self.before, self.after))
         self.perturbed = Perturbed(self.before, self.original.run, self.seed)
+        self.unrounded = Unrounded(self.before, self.after)
         self.random = random_operators(self.before.proto)
         self.loose = around_one(self.before.proto) | around_one(self.after.proto)
         if not self.perturbed.moves_weights:  # how far the original moves is not known
@@ -253,7 +255,11 @@ class Runs:
             if judgement.message:
                 raise MismatchError(f"output {path!r} ({where}): {judgement.message}")
             self._seen[path].unstable += judgement.unstable
-        paths = ", ".join(repr(path) for path, a, b in found if not compare(a, b, loosely=True).agrees)
+        apart = [each for each in found if not compare(*each[1:], loosely=True).agrees]
+        for path, a, b in apart:
+            if self.unrounded(feeds, path):
+                raise MismatchError(f"output {path!r} ({where}, nothing is rounded): {compare(a, b).message}")
+        paths = ", ".join(repr(path) for path, _, _ in apart)
         if not paths:  # what is left of numbers that cancel
             return True
         self.notes.append(

@@ -311,4 +311,21 @@ WRONG: dict[str, Wrong] = {
         " b = Cast <to = 2> (i) j = Cast <to = 7> (b) y = Gather (x, j) }",
         {"x": np.arange(300, dtype=np.float32), "i": np.array([299, 1])},
     ),
+    "a number that its type has not": Wrong(
+        "x: Tensor, c: Tensor",
+        "rewrite(binary('BitwiseAnd', x, c), binary('Mod', x, literal(above(c))), because='no BitwiseAnd')",
+        "g (int32[4] x) => (int32[4] y) { n = BitwiseAnd (x, c) y = Abs (n) }",
+        {"x": np.array([-7, 1, 2, 3], np.int32)},
+        above="from egraph_opt.operators.declaration import Literal\n"
+        "@hosted()\ndef above(c) -> Literal:\n    return Literal(c.dtype, (), (c.splat + 1,))\n",
+        weights={"c": np.int32(2**31 - 1)},
+    ),
+    "a number that is compared with itself": Wrong(
+        "x: Tensor, c: Tensor",
+        "rewrite(unary('Not', (), binary('Less', x, c)), binary('Greater', x, c), because='no')",
+        "g (float[4] x) => (bool[4] y) { n = Less (x, c) y = Not (n) }",
+        {"x": _floats(2, 3, 4, 5)},
+        numerics="reassociates",
+        weights={"c": np.float32(3)},
+    ),
 }

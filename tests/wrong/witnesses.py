@@ -128,12 +128,23 @@ def feed(dims: tuple[int, ...], dtype: int, table: tuple[float, ...], k: int) ->
         limits = np.iinfo(kind) if kind != np.bool_ else None
         whole = [0 if v != v or v in (np.inf, -np.inf) else int(v) for v in flat]
         if limits is not None:
-            whole = [min(max(v, limits.min), limits.max) if v >= 0 or limits.min < 0 else -v for v in whole]
+            whole = [v if limits.min < 0 else abs(v) for v in whole]
+            whole = [min(max(v, int(limits.min)), int(limits.max)) for v in whole]
         elif kind == np.bool_:
             whole = [v % 2 for v in whole]
         return np.array(whole, dtype=kind).reshape(dims)
     with np.errstate(over="ignore"):
         return np.array([float(v) for v in flat]).astype(kind).reshape(dims)
+
+
+def feeds_of(entry: WrongLaw, terms: Terms, table: tuple[float, ...]) -> dict[str, Any]:
+    """The inputs of a witness with the elements of a table."""
+    sizes = entry.sizes
+    return {
+        str(v.name): feed(tuple(sizes.get(str(d), d) for d in f.shape or ()), f.dtype, table, k)  # type: ignore[misc, arg-type]
+        for k, (v, f) in enumerate(zip(terms.g.values, terms.g.facts, strict=True))
+        if v.const_value is None and f.dtype != TensorProto.UNDEFINED
+    }
 
 
 def differ(one: Any, other: Any, law: Law) -> str:
@@ -186,7 +197,7 @@ def compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression)
 
 
 def _compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression, way: Any) -> str:
-    law, sizes = entry.law, entry.sizes
+    law = entry.law
     before, known = way(left, terms), terms.fact(right)
     if isinstance(known, Fact) and meet(terms.fact(left), known) is CLASH:
         return "the right side has another type, or none"
@@ -197,11 +208,7 @@ def _compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression
     except Exception as error:
         return f"refused: {error}"
     for table in tables(law, entry.values):
-        feeds = {
-            str(v.name): feed(tuple(sizes.get(str(d), d) for d in f.shape or ()), f.dtype, table, k)  # type: ignore[misc, arg-type]
-            for k, (v, f) in enumerate(zip(terms.g.values, terms.g.facts, strict=True))
-            if v.const_value is None and f.dtype != TensorProto.UNDEFINED
-        }
+        feeds = feeds_of(entry, terms, table)
         one = run(before, feeds)
         try:
             other = run(after, feeds)

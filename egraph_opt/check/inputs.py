@@ -30,7 +30,18 @@ from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 from egraph_opt.laws.exactness import Numerics
 
 Kind = Literal[
-    "normal", "wide", "tiny", "special", "moderate", "every size", "large", "level", "alike", "ends", "low"
+    "normal",
+    "wide",
+    "tiny",
+    "special",
+    "moderate",
+    "every size",
+    "large",
+    "level",
+    "alike",
+    "ends",
+    "low",
+    "small values",
 ]
 Feeds = dict[str, npt.NDArray[Any]]
 
@@ -79,13 +90,16 @@ MOST_FEEDS = 28
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
     "bitwise": ("normal", "alike", "wide", "ends", "special"),
     "finite": ("normal", "alike", "wide", "ends", "every size"),
-    "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends"),
+    "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
     "approximate": ("normal", "low"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
 integers that are all the greatest of their type, or the least, of which sums are large, or in order among
 large ones; floats in order, apart or next to each other; "low" are numbers all far below 0, of which much is
-small."""
+small, and "small values" those of which all that functions with values around one make is small."""
+
+SMALL_BELOW = frozenset("Exp Sigmoid Softplus Elu Celu Selu Gelu Swish Mish Erf Tanh Softmax".split())
+"""Functions that are 0 or level far below 0."""
 
 PLACES = frozenset({"ArgMax", "ArgMin", "TopK"})
 """Operators that answer where numbers are."""
@@ -113,6 +127,7 @@ class Inputs:
         beside = {s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)}
         self.numbers = tuple(sorted(beside | {0.0}))
         self.range = cast_range(model)
+        self._is_small_below = any(node.op_type in SMALL_BELOW for node in model.graph.node)
         self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind, *, turn: int | None = None) -> Iterator[Feeds]:
@@ -123,6 +138,8 @@ class Inputs:
             return
         integers = any(role == "value" and _is_whole(tensor) for _, tensor, role in self.values)
         if kind == "ends" and not (integers or self._tells_places):
+            return
+        if kind == "small values" and not self._is_small_below:
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
@@ -232,7 +249,7 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         table: Iterable[int] = DIVISORS
     elif kind == "ends":
         return _at_ends(place)
-    elif kind in ("normal", "tiny", "level", "low"):
+    elif kind in ("normal", "tiny", "level", "low", "small values"):
         near = [int(n) for n in numbers if n == int(n)]
         table = [*range(-5, 6), *near, *(n + step for n in near for step in (-1, 1, n, 2 * n))]
     elif kind == "wide":
@@ -280,6 +297,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
         return order / max(size, 1) if place.number < 2 else 2 - (order + 1) * step
     if kind == "low":
         return -2.5 - np.abs(values)
+    if kind == "small values":
+        return rng.uniform(-16 if half else -30, -6 if half else -12, size)
     if kind == "normal":
         return np.where(rng.random(size) < 0.2, near, values)
     if kind == "wide":

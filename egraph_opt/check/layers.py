@@ -71,6 +71,8 @@ def layer_of(rng: Random, shape: Shape, before: Any, operands: Sequence[Fact]) -
     if chance(rng, 0.3):
         count = int(recurrence[0] or 1) * FUNCTIONS[kind]
         settings["activations"] = tuple(picks(rng, tables.ACTIVATIONS, count))
+    if chance(rng, 0.2):
+        settings["clip"] = pick(rng, 0.5, 5.0)
     if kind == "GRU" and chance(rng, 0.5):
         settings["linear_before_reset"] = 1
     return RecurrentLayer(kind, tuple(sorted(settings.items())))

@@ -19,7 +19,7 @@ from egraph_opt.operators.expressions import Sort, coerced
 
 Array = np.ndarray[Any, Any]
 
-SHARES = (1.0008, 0.9992, 1.003, 0.997, 0.5, 2.0)
+SHARES = (1.0004, 0.9996, 1.003, 0.997, 0.5, 2.0)
 """What a number is multiplied by: within a thousandth of itself, nearly itself, and clearly not."""
 
 APART = 10.0
@@ -223,12 +223,14 @@ def near_slices(spec: tuple[tuple[int, int, int | None, int], ...]) -> Iterator[
 
 
 def near_equations(equation: str) -> Iterator[str]:
-    """Equations in which a letter of the first operand stands for the one behind it, too, and those in which
-    two neighbours of an operand, or of the result, have changed places."""
+    """Equations in which a letter of the first operand stands for the one behind it, too, which comes out or
+    does not, and those in which two neighbours of an operand, or of the result, have changed places."""
     inputs = equation.partition(",")[0].partition("->")[0]
     for one, other in pairwise(inputs):
         if one != other and one.isalpha() and other.isalpha():
             yield equation.replace(other, one, 1)
+            terms, arrow, result = equation.partition("->")
+            yield terms.replace(other, one, 1) + arrow + result.replace(other, "")
     for k, (one, other) in enumerate(pairwise(equation)):
         if one != other and one.isalpha() and other.isalpha():
             yield equation[:k] + other + one + equation[k + 2 :]

@@ -69,6 +69,9 @@ OF_FEW_NUMBERS = frozenset("Acos Acosh Asin Atanh Cosh Exp Log Reciprocal Sinh S
 BITS = (7, 8, 15, 16, 31)
 """Where a law names these, it may mean powers of two."""
 
+SUMMING, MANY = frozenset({"matmul", "gemm", "linear"}), 300
+"""Operators of which the order of sums shows where there are so many terms."""
+
 PICKY = frozenset({"resize", "reverse_sequence"})
 """Operators of which scales make images of any size, and lengths below 1 end the process."""
 
@@ -92,12 +95,18 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> tuple[Sequence[
     given = {float(n) for n in named if 0 < abs(n) < 1e6}
     numbers = sorted(given | {2.0**n for n in given.intersection(BITS)})
     kinds = (
-        *(_of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example, numbers)),
+        *(of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example, numbers)),
         *(_of_ends(example, numbers), _of_shared_numbers(example), _of_all_numbers(example)),
-        _of_names(example),
-        (partial(replace, example, opset=opset) for opset in OPSETS if opset != example.opset),
+        of_names(example),
+        (partial(replace, example, opset=opset) for opset in _opsets(given) if opset != example.opset),
     )
     return tuple(spread(list(kind), MOST) for kind in kinds)
+
+
+def _opsets(named: Iterable[float]) -> list[int]:
+    """Opsets in which operators changed most, and those beside numbers that the law names."""
+    beside = (int(n) + step for n in named for step in (-1, 0, 1) if n == int(n))
+    return list(dict.fromkeys((*OPSETS, *(n for n in beside if OPSETS[0] <= n <= OPSETS[-1]))))
 
 
 def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
@@ -109,6 +118,8 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
     changes = (lambda d: d + 1, lambda d: 4 * d, lambda d: 2)
     others = (with_sizes(example, change) for change in changes)
+    if operators_in(roots_of(example)) & SUMMING:
+        others = (*others, with_sizes(example, lambda d: MANY if d > 1 else d))
     alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0))
     return (partial(replace, sized) for sized in chain(*others, *alone, *as_others, *as_named))
 
@@ -164,7 +175,9 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
             continue
         array = value.const_value.numpy()
         counts = "reverse_sequence" in picky and array.dtype.kind in "iu" and bool((array > 0).all())
-        for other in other_arrays(array, numbers):
+        scales = "resize" in picky and array.dtype.kind == "f" and array.ndim == 1 and array.size > 2
+        others = chain(other_arrays(array, numbers), _larger_and_smaller(array) if scales else ())
+        for other in others:
             if "resize" in picky and other.size and not 0 < other.min() <= other.max() <= LARGEST_SCALE:
                 continue
             if counts and (other <= 0).any():
@@ -172,11 +185,19 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
             yield partial(_with_constant, example, place, other)
 
 
+def _larger_and_smaller(scales: Any) -> Iterator[Any]:
+    """Scales of which one is above 1 and another below."""
+    for both in ((4.0, 0.5), (0.5, 4.0)):
+        made = scales.copy()
+        made[-2:] = both
+        yield made
+
+
 def _with_constant(example: Example, place: int, array: Any) -> Example:
     return replace(example, operands=example.operands.with_constant(place, array))
 
 
-def _of_names(example: Example) -> Iterator[Made]:
+def of_names(example: Example) -> Iterator[Made]:
     """Another operator of the same kind and settings instead of one: a comparison, a reduction."""
     for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
         if not isinstance(node.head, Function) or node.head.name not in operators():
@@ -200,7 +221,7 @@ def _of_shared_numbers(example: Example) -> Iterator[Made]:
     return (partial(replace, example, term=term) for term in with_other_shared_numbers(example.term))
 
 
-def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
+def of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Another value of an attribute of one operator, and of all that have the same one."""
     for node, position, value in _other_attributes(example, numbers):
         one = replaced(example.term, {node: _with_argument(node, position, value)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,11 +11,13 @@ from itertools import count
 import numpy as np
 
 from egraph_opt.check.beside_examples import beside
+from egraph_opt.check.choices import spread
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
 from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally, operators_in
+from egraph_opt.check.scope import host_tally, operators_in, roots_of
+from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
 from egraph_opt.check.trying import TriedTerm, Trying, Verdict, place_of
@@ -26,6 +28,7 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
+from egraph_opt.operators.expressions import Function, parts
 
 TERMS = 400
 """Terms of a law, spread over its statements."""
@@ -39,6 +42,9 @@ VARIANTS_A_TERM = 1
 SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
 all terms of a law are wanted."""
+
+MOST_PAIRS, PAIRED = 64, 16
+"""Pairs of terms side by side, and the terms made of tables that are paired, each of other operators."""
 
 IN_PLACE = 4
 """Terms of each statement that are taken for examples where the author wrote none."""
@@ -92,6 +98,12 @@ class LawReport:
 def _small(found: Outcome) -> list[TriedTerm]:
     """Some of the smallest terms of a statement that the tables made, for want of an author's."""
     return sorted((verdict.candidate for verdict in found.holds), key=lambda term: term.size)[:IN_PLACE]
+
+
+def _wording(example: Example) -> tuple[str, ...]:
+    """The operators of a term with what names them: one of many that say the same has to do."""
+    nodes = [part for term in roots_of(example) for part in parts(term) if isinstance(part.head, Function)]
+    return tuple(" ".join([n.head.name, *(str(a.head) for a in n.arguments[:1])]) for n in nodes)
 
 
 @dataclass
@@ -167,16 +179,36 @@ class _Gate:
             together.setdefault((variant.opset, variant.limits), []).append(variant)
         number = count()
         for alike in together.values():
-            made = (
-                self.trying.candidate(each, reference=False, turn=None if k < WHOLE else k)
-                for k, each in zip(number, self.trying.fired(alike), strict=False)
-            )
-            candidates = [candidate for candidate in made if candidate is not None]
-            for k in range(0, len(candidates), BATCH):
-                verdicts = self.trying.verdicts(candidates[k : k + BATCH])
-                wrong = [verdict for verdict in verdicts if verdict.failure is not None]
-                if wrong:
-                    raise refused(self.law, "", wrong, [])
+            self._beside(self.trying.fired(alike), number)
+
+    def _beside(self, examples: Iterable[Example], number: Iterator[int]) -> None:
+        """Try what is beside examples, all but the first of them on a part of the inputs, in turn."""
+        made = (
+            self.trying.candidate(each, reference=False, turn=None if k < WHOLE else k)
+            for k, each in zip(number, examples, strict=False)
+        )
+        candidates = [candidate for candidate in made if candidate is not None]
+        for k in range(0, len(candidates), BATCH):
+            verdicts = self.trying.verdicts(candidates[k : k + BATCH])
+            wrong = [verdict for verdict in verdicts if verdict.failure is not None]
+            if wrong:
+                raise refused(self.law, "", wrong, [])
+
+    def pairs(self, most: int) -> None:
+        """Terms side by side with what is near them, where tables or shorthands tell them apart."""
+        if not self.law.uses:
+            return
+        shown = [example for example in self.written if example.fires]
+        made = {_wording(verdict.candidate.example): verdict.candidate.example for verdict in self.holds()}
+        found = [
+            pair for each in (*shown, *spread(list(made.values()), PAIRED)) for pair in side_by_side(each)
+        ]
+        together: dict[object, list[Example]] = {}
+        for pair in spread(found, most):
+            together.setdefault((pair.opset, pair.limits), []).append(pair)
+        number = count(WHOLE)
+        for alike in together.values():
+            self._beside(alike, number)
 
     def statement(self, side: Side, terms: int) -> None:
         """Terms that the tables make of one statement."""
@@ -255,6 +287,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
             gate.statement(side, each)
         few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
         gate.variants(VARIANTS_A_TERM * terms, few=few)
+        gate.pairs(min(MOST_PAIRS, terms))
         _check_kernels(law, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms), gate.trying.tally)
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
     if grown is not None:

@@ -88,6 +88,13 @@ class Operands:
         found.facts += self.facts[place + 1 :]
         return found
 
+    def with_leaf(self, value: ir.Value, known: Fact) -> Operands:
+        """The same leaves and one more behind them, under a name of its own."""
+        made = ir.Value(
+            name=f"x{len(self.values)}", type=value.type, shape=value.shape, const_value=value.const_value
+        )
+        return Operands(self.rng, [*self.values, made], [*self.facts, known])
+
     def fires(self, term: Any, **limits: int) -> Example:
         """An example to which the law applies; `limits` are those that the target publishes."""
         return Example(term, True, "", tuple(sorted(limits.items())), self)

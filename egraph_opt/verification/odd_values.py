@@ -20,12 +20,23 @@ from egraph_opt.verification.inputs import number_of
 from egraph_opt.verification.sizes import Ranges
 
 Spread = Literal[
-    "near", "positive", "negative", "alike", "level", "middle", "wide", "tiny", "lattice", "ties"
+    "near",
+    "positive",
+    "negative",
+    "alike",
+    "level",
+    "middle",
+    "wide",
+    "tiny",
+    "lattice",
+    "ties",
+    "rising",
+    "falling",
 ]
-"""Of finite floats: magnitudes of 1e-3 to 1e4, the same of one sign, up to 300 and nearly the same in all
-inputs of a shape, one number for all that have the same
-first index, 1e-9 to 1e9, 1e-30 to 1e30, all of 1e-9; numbers that are whole, halves, or zero; and so few of
-them that many are equal."""
+"""Of finite floats: magnitudes of 1e-3 to 1e4, the same of one sign, up to 300 and the same in all
+inputs of a shape or nearly so, one number for all that have the same
+first index, 1e-9 to 1e9, 1e-30 to 1e30, all of 1e-9; numbers that are whole, halves, or zero; so few of
+them that many are equal; and in order, so that the greatest or least comes last."""
 
 Special = Literal["all", "zeros", "infinities", "nans", "subnormals", "largest"]
 """Floats that arithmetic treats apart: one kind at a few places, or all of them everywhere."""
@@ -41,6 +52,9 @@ _SIGNS: Mapping[Spread, tuple[float, ...]] = {"positive": (1.0,), "negative": (-
 
 DIVISIBLE = (7, -7, 2, -2, 3, -3, 100, -100, 1, 5)
 """Integers that may divide each other: neither 0 nor -1 is among them."""
+
+FLOATS_END = (2**11, 2**24, 2**31 - 2, 2**53, 2**62)
+"""Integers of which the next one is not, or hardly, told apart in floats."""
 
 NARROW_DECADES = (-3, 1.5)
 """Of float16, which ends at 65504: squares and products of two stay within."""
@@ -86,7 +100,7 @@ def spread(
         generator = np.random.default_rng([seed, number_of(name), again])
         if kind == "alike":
             shared = np.random.default_rng([seed, part[0], *array.shape])
-            made = _alike(array.shape, shared, generator)
+            made = _alike(array.shape, shared, generator, apart=part[0] > 0)
         else:
             made = _spread_values(array, kind, thresholds, generator, part)
         return _within_bounds(made, (bounds or {}).get(name)).astype(array.dtype)
@@ -104,6 +118,9 @@ def _spread_values(
     shape, (k, count) = array.shape, part
     if kind == "tiny":
         return np.asarray(1e-9 * generator.standard_normal(shape))
+    if kind in ("rising", "falling"):
+        rising = np.linspace(-4, 4, array.size).reshape(shape)
+        return np.asarray(rising if kind == "rising" else -rising)
     if kind == "ties":
         return np.asarray(generator.choice(TIES, shape))
     if kind == "level":  # what is computed of differences cancels: a variance is 0 but for rounding
@@ -125,10 +142,12 @@ def _spread_values(
     return np.asarray(made.reshape(shape))
 
 
-def _alike(shape: tuple[int, ...], shared: np.random.Generator, own: np.random.Generator) -> Array:
-    """Numbers that other inputs of the shape have as well, but for a hundredth of them."""
+def _alike(
+    shape: tuple[int, ...], shared: np.random.Generator, own: np.random.Generator, *, apart: bool
+) -> Array:
+    """Numbers that other inputs of the shape have as well; `apart`, but for a hundredth of them."""
     values = 10.0 ** shared.uniform(-1, 2.5, shape) * shared.choice([-1.0, 1.0], shape)
-    return np.asarray(values * (1 + 0.01 * own.choice([-1, 0, 0, 1], shape)))
+    return np.asarray(values * (1 + 0.01 * apart * own.choice([-1, 0, 0, 1], shape)))
 
 
 def divisible(feeds: Mapping[str, Value], names: Sequence[str], seed: int) -> dict[str, Value]:
@@ -141,6 +160,23 @@ def divisible(feeds: Mapping[str, Value], names: Sequence[str], seed: int) -> di
         return np.asarray(generator.choice(np.array(fitting, array.dtype), array.shape))
 
     return {**feeds, **_replaced({name: feeds[name] for name in names}, "iu", values)}
+
+
+def neighbours(
+    feeds: Mapping[str, Value], ranges: Mapping[str, tuple[int, int]], seed: int, part: int
+) -> dict[str, Value]:
+    """The same inputs with large integers for those named, those of others of the shape or one apart."""
+
+    def values(array: Array, name: str) -> Array:
+        low, high = ranges[name]
+        known = [v for v in FLOATS_END if low < v < min(high, int(np.iinfo(array.dtype).max))]
+        places = (part * array.size + np.arange(array.size)) % max(len(known), 1)
+        base = np.array(known or [max(low, 0)], array.dtype)[places].reshape(array.shape)
+        own = np.random.default_rng([seed, number_of(name), part])
+        steps = [0, 1] if known and part else [0]
+        return np.asarray(base + own.choice(np.array(steps, array.dtype), array.shape))
+
+    return {**feeds, **_replaced({name: feeds[name] for name in ranges}, "iu", values)}
 
 
 def conditions(feeds: Mapping[str, Value]) -> dict[str, Value]:

@@ -31,6 +31,7 @@ from egraph_opt.verification.inputs import is_integer
 from egraph_opt.verification.inside import Inside, Within, deciding, has_halves
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.odd_values import (
+    FLOATS_END,
     LATTICE,
     Special,
     Spread,
@@ -38,6 +39,7 @@ from egraph_opt.verification.odd_values import (
     divisible,
     integer_table,
     integers,
+    neighbours,
     rounds,
     special,
     special_floats,
@@ -70,6 +72,8 @@ REAL_RANGES: Mapping[Spread, Within] = {
     "level": Within(1e-30, 1e18, both=False, cancels=True),
     "lattice": ORDINARY,
     "ties": ORDINARY,
+    "rising": ORDINARY,
+    "falling": ORDINARY,
     "tiny": Within(1e-30, 1e30),
     "middle": Within(1e-30, 1e30),
     "wide": Within(1e-35, 1e35, zeros=False),
@@ -84,8 +88,21 @@ MAGNIFIES = frozenset(
 )
 """Operators that make small differences large, decide by them, or sum up many numbers that are alike."""
 
-SPREAD_OVER: Mapping[Spread, int] = {"lattice": len(LATTICE), "tiny": 4, "negative": 4, "alike": 8}
+PLACES = frozenset({"ArgMax", "ArgMin", "TopK"})
+"""Operators that answer where along an axis something is: of random numbers seldom at its end."""
+
+SPREAD_OVER: Mapping[Spread, int] = {
+    "lattice": len(LATTICE),
+    "tiny": 4,
+    "negative": 4,
+    "alike": 8,
+    "rising": 1,
+    "falling": 1,
+}
 """How many values are wanted of every input: small inputs take several runs."""
+
+ALL_EQUAL_FIRST = 2
+"""Runs on inputs that are alike: in the first they are equal."""
 
 LEVELS = 4
 """Runs on inputs of one number for each first index: of most numbers rounding hides what a few show."""
@@ -214,14 +231,16 @@ class Trials:
 
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         known = self._constants.thresholds
+        operators = {node.op_type for model in self._models for node in model.graph.node}
         for kind, within in REAL_RANGES.items():
             if kind == "alike" and not self._several_of_a_shape(base):
                 continue
-            if kind in ("tiny", "wide", "negative") and any(
-                n.op_type in MAGNIFIES for m in self._models for n in m.graph.node
-            ):
+            if kind in ("tiny", "wide", "negative") and not MAGNIFIES.isdisjoint(operators):
                 continue  # rounding is all that is left of numbers that are alike
+            if kind in ("rising", "falling") and PLACES.isdisjoint(operators):
+                continue
             count = LEVELS if kind == "level" else rounds(base, "f", SPREAD_OVER.get(kind, 40))
+            count = max(count, ALL_EQUAL_FIRST) if kind == "alike" else count
             for k in range(count):
                 feeds = spread(base, kind, known, self.seed, part=(k, count), bounds=self.assume)
                 where = f"{kind} floats, seed {self.seed}"
@@ -280,6 +299,12 @@ class Trials:
         known = self._constants.integers
         for ladder in (LADDER, NARROW_LADDER):
             ranges = self._accepted(base, free, known, ladder)
+            if ladder is LADDER and len(ranges) > len({np.shape(base[name]) for name in ranges}):
+                count = rounds({n: base[n] for n in ranges}, "iu", 2 * len(FLOATS_END))
+                for k in range(max(count, ALL_EQUAL_FIRST)):
+                    alike = neighbours(base, ranges, self.seed, k)
+                    where = f"integers one apart, seed {self.seed}"
+                    yield lambda f=alike, w=where: self._pair.compare(f, w, WIDE_INTEGERS, wide=True)  # type: ignore[misc]
             count = rounds({n: base[n] for n in ranges}, "iu", len(integer_table(np.dtype(np.int64), known)))
             for k in range(count):
                 feeds = integers(base, ranges, known, self.seed, part=(k, count))

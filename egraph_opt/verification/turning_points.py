@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
@@ -33,6 +33,17 @@ _SIZED = frozenset(
         *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Sub", "Add"),
     }
 )
+COUNTED_IN: Mapping[int, int] = {
+    **dict.fromkeys((TensorProto.UINT8, TensorProto.BFLOAT16), 257),
+    **dict.fromkeys((TensorProto.UINT16,), 65_537),
+    TensorProto.INT8: 129,
+    TensorProto.INT16: 32_769,
+    TensorProto.FLOAT16: 2_049,
+}
+"""By type a number that it does not hold: dims and places that are cast to it."""
+
+_COUNTING = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size", "TopK"})
+
 _ATTRIBUTES = frozenset({"kernel_shape", "starts", "ends", "split", "pads", "strides", "dilations"})
 
 
@@ -44,7 +55,8 @@ class TurningPoints:
         thresholds: magnitudes of float constants and of numbers among attributes, and what is between those
             that are close to each other.
         integers: integer constants, and what is between those that are.
-        sizes: both sides of what a dim may be compared with: ends of slices, parts, windows and the like.
+        sizes: both sides of what a dim may be compared with, ends of slices, parts, windows and the like, and
+            what a type does not hold that dims or places are cast to.
     """
 
     thresholds: tuple[float, ...]
@@ -57,8 +69,10 @@ def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
     floats: dict[float, None] = {}
     integers: dict[int, None] = {}
     ends: set[int] = set()
+    beyond: set[int] = set()
     for model in models:
         whole = {}
+        counts = any(node.op_type in _COUNTING for node in _nodes(model))
         for name, array in small_constants(model):
             if array.dtype.kind in "fiu":
                 floats.update(dict.fromkeys(abs(float(v)) for v in array.reshape(-1)[:4]))
@@ -73,7 +87,9 @@ def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
                     floats[abs(attribute.f)] = None
                 elif attribute.name in _ATTRIBUTES:
                     ends.update(abs(v) for v in attribute.ints)
-    sizes: dict[int, None] = {}
+                elif attribute.name == "to" and counts and attribute.i in COUNTED_IN:
+                    beyond.add(COUNTED_IN[attribute.i])
+    sizes: dict[int, None] = dict.fromkeys(sorted(beyond))
     for c in sorted(v for v in ends if 2 <= v <= MOST_SIZE)[:MOST]:
         sizes.update(dict.fromkeys((c, c + 1, c - 1, 2 * c + 1)))
     thresholds, whole_numbers = [v for v in floats if 1e-6 <= v <= 1e6][:MOST], list(integers)[:MOST]

@@ -1,0 +1,71 @@
+"""A term beside one that differs in one thing, on the same operands, both in one model.
+
+What laws share, tables, relations and shorthands that auxiliaries fill, is keyed by some of what an operator
+has.  A key that forgets an attribute makes two operators one, which no term shows that has one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import onnx_ir as ir
+
+from egraph_opt.check.choices import spread
+from egraph_opt.check.near_values import other_arrays
+from egraph_opt.check.neighbours import of_attributes, of_names
+from egraph_opt.check.scope import roots_of
+from egraph_opt.check.shorthands import replaced, with_arguments
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.constants import leaf
+from egraph_opt.operators.declaration import operator_named, operators
+from egraph_opt.operators.expressions import Expression, Function, parts
+
+MOST = 3
+"""Pairs of each kind of change of one example."""
+
+CONSTANTS = 3
+"""Other values of a constant."""
+
+
+def side_by_side(example: Example) -> Iterator[Example]:
+    """An example with another term of its operands: another attribute or operator, other or swapped operands.
+
+    What the two terms have in common is one in both.  They need not be well-typed.
+    """
+    kinds = (
+        list({made.term: made for make in of_attributes(example, ()) if (made := make())}.values()),
+        list({made.term: made for make in of_names(example) if (made := make())}.values()),
+        [replace(example, term=term) for term in _swapped(example)],
+        list(_of_other_leaves(example)),
+    )
+    for kind in kinds:
+        for other in spread(kind, MOST):
+            yield replace(other, term=(*roots_of(example), *roots_of(other)), fires=False)
+
+
+def _of_other_leaves(example: Example) -> Iterator[Example]:
+    """Terms of which one leaf is another: an input of the same type, or another constant."""
+    operands = example.operands
+    for place, (value, known) in enumerate(zip(operands.values, operands.facts, strict=True)):
+        if value.const_value is None:
+            others = [operands.with_leaf(ir.Value(name="another", type=value.type, shape=value.shape), known)]
+        else:
+            arrays = spread(list(other_arrays(value.const_value.numpy(), ())), CONSTANTS)
+            changed = [operands.with_constant(place, array) for array in arrays]
+            others = [operands.with_leaf(more.values[place], more.facts[place]) for more in changed]
+        term = replaced(example.term, {leaf(place): leaf(len(operands.values))})
+        yield from (replace(example, term=term, operands=more) for more in others)
+
+
+def _swapped(example: Example) -> Iterator[Expression | tuple[Expression, ...]]:
+    """Terms with two operands of one operator in each other's place."""
+    for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
+        if not isinstance(node.head, Function) or node.head.name not in operators():
+            continue
+        declared = operator_named(node.head.name)
+        places = [k for k in declared.operand_positions if declared.kinds[k] != "tensors"]
+        if len(places) > 1 and node.arguments[places[0]] != node.arguments[places[1]]:
+            given = list(node.arguments)
+            given[places[0]], given[places[1]] = given[places[1]], given[places[0]]
+            yield replaced(example.term, {node: with_arguments(node, tuple(given))})

@@ -10,7 +10,8 @@ from itertools import chain
 
 from egraph_opt.check.choices import spread
 from egraph_opt.check.neighbours import Made, neighbours
-from egraph_opt.check.variants import long_ones, small_ones, variants
+from egraph_opt.check.scope import operators_in, roots_of
+from egraph_opt.check.variants import long_ones, small_ones, variants, with_sizes
 from egraph_opt.laws.law import Example
 
 FEW_TERMS, ANYHOW = 96, 32
@@ -28,12 +29,15 @@ WIDER = ("in 16 bits", "of wider integers", "longer constants")
 ALIKE = "all sizes"
 """The variant on which axes are told apart by what is in them alone."""
 
+SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
+"""Operators of which the order of sums shows where there are so many terms."""
+
 LONG = 2
 """Examples that are tried with long axes."""
 
 
 def beside(
-    examples: Sequence[Example], numbers: frozenset[float], most: int, *, few: bool, long: bool
+    examples: Sequence[Example], numbers: frozenset[float], most: int, *, few: bool, long: bool, bits: bool
 ) -> Iterator[Example]:
     """What differs from examples on which a law fires in one thing or two.
 
@@ -42,6 +46,7 @@ def beside(
         most: variants at most.
         few: whether the tables make few terms.
         long: axes are made so long that some types of numbers do not count so far.
+        bits: of products of matrices there are so many that the order of their sums shows.
     """
     most = min(FEW_TERMS if few else ANYHOW, most)
     named = [each for example in examples for each in variants(example)]
@@ -59,6 +64,9 @@ def beside(
         yield from _near(spread(others, of_each), numbers, most)
     for example in examples[:LONG] if long else ():
         yield from long_ones(example)
+    for example in examples[:LONG] if bits else ():
+        if operators_in(roots_of(example)) & SUMMING:
+            yield with_sizes(example, lambda d: MANY if d > 1 else d)
 
 
 def _near(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:

@@ -69,9 +69,6 @@ OF_FEW_NUMBERS = frozenset("Acos Acosh Asin Atanh Cosh Exp Log Reciprocal Sinh S
 BITS = (7, 8, 15, 16, 31)
 """Where a law names these, it may mean powers of two."""
 
-SUMMING, MANY = frozenset({"matmul", "gemm", "linear"}), 300
-"""Operators of which the order of sums shows where there are so many terms."""
-
 PICKY = frozenset({"resize", "reverse_sequence"})
 """Operators of which scales make images of any size, and lengths below 1 end the process."""
 
@@ -118,8 +115,6 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
     changes = (lambda d: d + 1, lambda d: 4 * d, lambda d: 2)
     others = (with_sizes(example, change) for change in changes)
-    if operators_in(roots_of(example)) & SUMMING:
-        others = (*others, with_sizes(example, lambda d: MANY if d > 1 else d))
     alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0))
     return (partial(replace, sized) for sized in chain(*others, *alone, *as_others, *as_named))
 

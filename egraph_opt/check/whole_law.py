@@ -173,7 +173,8 @@ class _Gate:
         firing = written or [term.example for found in self.found.values() for term in _small(found)]
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
-        found = beside(firing, self.trying.numbers, most, few=few, long=casts)
+        bits = self.law.numerics == "bitwise"
+        found = beside(firing, self.trying.numbers, most, few=few, long=casts, bits=bits)
         together: dict[object, list[Example]] = {}
         for variant in found:
             together.setdefault((variant.opset, variant.limits), []).append(variant)

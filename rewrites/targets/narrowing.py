@@ -60,6 +60,11 @@ def _fit(by_proof: bool, *facts: Fact) -> bool:
     return all(fits) and not all(x.const for x in facts)
 
 
+def _leave_room(by_proof: bool, xs: Facts) -> bool:
+    """By assumption: what constants are added to or multiply stays in int32 if it is small."""
+    return by_proof or all(within(range_of(x) or _NARROW, (-SMALL, SMALL)) for x in xs if x.const)
+
+
 def _unary_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
     op, settings = how
     bounds = [v for _, v in settings if isinstance(v, int)]
@@ -69,7 +74,8 @@ def _unary_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
 def _binary_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
     """The least number of int32 modulo -1 is a trap of some processors; the quotient, int32 does not have."""
     traps = how[0] == "Mod" and by_proof and (range_of(xs[0]) or _NARROW)[0] <= _NARROW[0]
-    return how[0] in ARITHMETIC and _fit(by_proof, *xs) and _fit(by_proof, z) and not traps
+    fits = how[0] in ARITHMETIC and _fit(by_proof, *xs) and _fit(by_proof, z)
+    return fits and _leave_room(by_proof, xs) and not traps
 
 
 def _sums_fit(by_proof: bool, terms: Range | None, count: Shape) -> bool:
@@ -89,7 +95,7 @@ def _sum_fits(by_proof: bool, x: Fact, z: Fact, axes: tuple[int, ...]) -> bool:
 
 def _product_fits(by_proof: bool, xs: Facts, z: Fact) -> bool:
     x, y = xs
-    if not _fit(by_proof, *xs) or not _fit(by_proof, z) or not x.shape:
+    if not (_fit(by_proof, *xs) and _fit(by_proof, z) and _leave_room(by_proof, xs)) or not x.shape:
         return False
     one, other = range_of(x), range_of(y)
     terms = multiply(one, other) if one and other else None

@@ -32,7 +32,7 @@ ANALYSIS_STEPS = 1000
 MOST_REMEMBERED = 1024
 """Kinds of graphs of which it is remembered which rules they need."""
 
-MOST_REPORTED = 20_000
+MOST_REPORTED = 50_000
 """Runs of a rule before an e-graph is made anew: egglog keeps what it reports of each, some 330 bytes."""
 
 LOADED = ("opset", "node", "bundle_node", "list_node", "fact")

@@ -84,12 +84,7 @@ class Engine:
     """
 
     def __init__(
-        self,
-        laws: tuple[Law, ...],
-        *,
-        apart: bool = False,
-        guards: bool = True,
-        recorded: bool = False,
+        self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True, recorded: bool = False
     ) -> None:
         self.laws = laws
         self.program = program_of(laws, apart=apart, guards=guards, recorded=recorded)

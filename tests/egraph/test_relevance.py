@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import pytest
 from onnx import ModelProto, parser
 
-from egraph_opt.egraph import commands, engines
-from egraph_opt.egraph import engine as engine_module
+from egraph_opt.egraph import commands
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.engines import engine_for, forget_engines
 from egraph_opt.egraph.lowering import Lowered

@@ -299,17 +299,13 @@ class _Network:
                     queue.append(other)
         return came, along
 
-    def _augment(
-        self, goal: int, came: list[int], along: list[int], used: list[float], most: float
-    ) -> float:
+    def _augment(self, goal: int, came: list[int], along: list[int], used: list[float], most: float) -> float:
         """Send as much as goes along a path."""
         path = []
         while goal != self._source:
             path.append(along[goal])
             goal = came[goal]
-        amount = min(
-            most, *(self._width[arc] - used[arc] if arc >= 0 else used[-1 - arc] for arc in path)
-        )
+        amount = min(most, *(self._width[arc] - used[arc] if arc >= 0 else used[-1 - arc] for arc in path))
         for arc in path:
             if arc >= 0:
                 used[arc] += amount

@@ -56,8 +56,9 @@ def engine_for(
     if engine is not None and (needed is None or not _pays(engine, heads, needed)):
         _kept.engines.remove(engine)
     else:
-        del _kept.engines[: len(_kept.engines) + 1 - MOST_ENGINES]
-        engine = Engine(laws, guards=guards, recorded=recorded)
+        full = len(_kept.engines) >= MOST_ENGINES
+        tables = _kept.engines.pop(0).give_up() if full else None
+        engine = Engine(laws, guards=guards, recorded=recorded, tables=tables)
     _kept.engines.append(engine)
     return engine
 

@@ -91,7 +91,7 @@ def dims(fact: Fact | None) -> tuple[int, ...]:
     """The dimensions as numbers; an unknown one is 1, an unknown rank is 0."""
     if fact is None or fact.shape is None:
         return ()
-    return tuple(max(d, 0) if isinstance(d, int) else 1 for d in fact.shape)
+    return tuple([(d if d > 0 else 0) if isinstance(d, int) else 1 for d in fact.shape])
 
 
 def elements(fact: Fact | None) -> int:

@@ -23,7 +23,7 @@ from egraph_opt.rebuild.graph import rebuild_graph
 
 def rewritten_model(choice: Choice, opset: int) -> onnx.ModelProto:
     graph = rebuild_graph(choice, 10, Namer(names_in(choice.lowered.graph)))
-    return ir.to_proto(ir.Model(graph, ir_version=10))
+    return ir.serde.serialize_model(ir.Model(graph, ir_version=10))
 
 
 def alternatives_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> tuple[list[Choice], list[int]]:

@@ -6,6 +6,7 @@ for all graphs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -30,6 +31,10 @@ FACTS = "facts"
 
 TABLES = "tables"
 """The ruleset of what laws ask: terms with the facts of their operands, and auxiliary tables."""
+
+
+_APPLIED = re.compile(r'\(([^\s()"]+)')
+"""What a command applies: a table, a primitive or a keyword."""
 
 
 def alone(rule: str) -> str:
@@ -73,9 +78,10 @@ class WrittenRule:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The rules of some laws by name, in order, and the declarations of all tables.
+    """The rules of some laws by name, in order.
 
     Attributes:
+        tables: by name the declaration of each table, of all laws; an engine has those that its rules name.
         order: of a rule among all.
         recorded: rules note what they match, see `recording`.
         needed: by what graphs began with, the rules that could match in the end, for the next such graph.
@@ -83,7 +89,7 @@ class Program:
     """
 
     rules: Mapping[str, WrittenRule]
-    tables: tuple[str, ...]
+    tables: Mapping[str, str]
     order: Mapping[str, int]
     recorded: bool = False
     needed: dict[frozenset[Head], frozenset[str]] = field(default_factory=dict)
@@ -106,6 +112,16 @@ class Program:
     def always(self) -> tuple[str, ...]:
         """The rules that match no terms but those of every graph."""
         return tuple(name for name, terms in self._terms.items() if not terms.matched)
+
+    @cached_property
+    def place_of_table(self) -> dict[str, int]:
+        """That of a table among all."""
+        return {name: k for k, name in enumerate(self.tables)}
+
+    def tables_in(self, *commands: str) -> frozenset[str]:
+        """The tables that commands name."""
+        named = {name for command in commands for name in _APPLIED.findall(command)}
+        return frozenset(named & self.tables.keys())
 
     def found(self) -> Occurring:
         """Nothing, to begin with."""
@@ -149,16 +165,16 @@ def _program(laws: tuple[Law, ...], apart: bool, guards: bool, recorded: bool, d
 
 
 @lru_cache(maxsize=1)
-def _of_all_programs(declared: int) -> tuple[tuple[str, ...], tuple[WrittenRule, ...]]:
+def _of_all_programs(declared: int) -> tuple[dict[str, str], tuple[WrittenRule, ...]]:
     """The declarations of all tables, and the rules of the analysis, which no law has a part in."""
-    tables = tuple(map(declaration, functions().values()))
+    tables = {name: declaration(function) for name, function in functions().items()}
     return tables, tuple(_analysis())
 
 
 def rule_texts(laws: tuple[Law, ...]) -> list[str]:
     """The commands that declare all tables and the rules of some laws, in egglog's language."""
     program = program_of(laws)
-    return [*program.tables, *(rule.text for rule in program.rules.values())]
+    return [*program.tables.values(), *(rule.text for rule in program.rules.values())]
 
 
 def _analysis() -> Iterator[WrittenRule]:

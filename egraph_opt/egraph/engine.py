@@ -35,8 +35,8 @@ MOST_REMEMBERED = 1024
 MOST_REPORTED = 20_000
 """Runs of a rule before an e-graph is made anew: egglog keeps what it reports of each, some 330 bytes."""
 
-MOST_HANDED_ON = 1000
-"""The same before an engine does not go on with the e-graph of another: copies of it take ever longer."""
+LOADED = ("opset", "node", "bundle_node", "list_node", "fact")
+"""The tables that a graph is loaded into, beside those of its terms."""
 
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 
@@ -67,20 +67,6 @@ class Row:
     output: Any
 
 
-@dataclass(frozen=True)
-class Tables:
-    """An e-graph that has tables and nothing in them: it takes longer to make than to saturate a small graph.
-
-    Attributes:
-        declared: the commands that made them.
-        reported: runs of rules so far.
-    """
-
-    owned: OwnedGraph
-    declared: tuple[str, ...]
-    reported: int
-
-
 class Engine:
     """An e-graph with the rules of some laws; serves one graph after another.
 
@@ -91,7 +77,6 @@ class Engine:
         apart: make a ruleset of every law, to see which does what.
         guards: keep the conditions of laws that only bound growth.
         recorded: let rules note what they match, see `recording`.
-        tables: of an engine that serves no more.
 
     Attributes:
         rulesets: what `apply` takes, in order: "laws." and the name of a ruleset, or of a law.
@@ -99,42 +84,23 @@ class Engine:
     """
 
     def __init__(
-        self,
-        laws: tuple[Law, ...],
-        *,
-        apart: bool = False,
-        guards: bool = True,
-        recorded: bool = False,
-        tables: Tables | None = None,
+        self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True, recorded: bool = False
     ) -> None:
         self.laws = laws
         self.program = program_of(laws, apart=apart, guards=guards, recorded=recorded)
         self.rulesets = self.program.rulesets
         self.rules: set[str] = set()
         self._objects = objects_of_thread()
-        self._make(tables)
+        self._make()
 
-    def _make(self, tables: Tables | None = None) -> None:
-        """Begin with an e-graph that has no rules."""
-        self._present: set[str] = set()
-        self._pushed: set[str] = set()
+    def _make(self) -> None:
+        """Begin with an e-graph that has neither tables nor rules."""
+        self._present: frozenset[str] = frozenset()
+        self._pushed = self._present
         self._loaded = self._failed = False
-        if tables is not None and tables.declared == self.program.tables:
-            self._owned, self._reported = tables.owned, tables.reported
-        else:
-            self._owned, self._reported = OwnedGraph(), 0
-            self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
-            self._tell(self.program.tables)
+        self._owned, self._reported = OwnedGraph(), 0
         self._reported_before = self._reported
-        self._do(bindings.Push(1))
-
-    def give_up(self) -> Tables | None:
-        """What another engine can begin with, where there is such a thing; this one makes all anew."""
-        if self._failed or self._reported > MOST_HANDED_ON or never_drops():
-            return None
-        self._do(bindings.Pop(_SPAN, 2 if self._loaded else 1))
-        self._failed = True
-        return Tables(self._owned, self.program.tables, self._reported)
+        self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
 
     def _tell(self, commands: Iterable[str]) -> None:
         for command in commands:
@@ -144,12 +110,19 @@ class Engine:
                 raise LawError(f"egglog refuses {command}: {error.__cause__ or error}") from error
 
     def _declare(self, rules: Iterable[str]) -> None:
-        """Let egglog have some rules."""
-        new = set(rules) - self._present
-        for rule in sorted(new, key=self.program.order.__getitem__):
-            self._tell(self.program.rules[rule].commands)
-        self._present |= new
-        self.rules |= new
+        """Let egglog have some rules, and the tables that they name."""
+        new = sorted(set(rules) - self._present, key=self.program.order.__getitem__)
+        commands = [command for rule in new for command in self.program.rules[rule].commands]
+        self._declare_tables(self.program.tables_in(*commands))
+        self._tell(commands)
+        self._present |= set(new)
+        self.rules |= set(new)
+
+    def _declare_tables(self, names: Iterable[str]) -> None:
+        """Let egglog have some tables: each takes time whenever classes become one, and to be copied."""
+        new = sorted(set(names) - self._present, key=self.program.place_of_table.__getitem__)
+        self._tell(self.program.tables[name] for name in new)
+        self._present |= set(new)
 
     def _begin(self, heads: frozenset[Head]) -> None:
         """Be empty, but for the rules of earlier graphs and those that a graph begins with."""
@@ -157,14 +130,15 @@ class Engine:
             self._make()
         elif self._loaded:
             self._do(bindings.Pop(_SPAN, 1))
-            self._present = set(self._pushed)
+            self._present = self._pushed
         self._failed = True  # if this is interrupted
         self._heads, self._found = heads, self.program.found()
         self._running: dict[str, list[str]] = {}
         self._combined: dict[frozenset[str], str] = {}
         active = [*self.program.always, *self._found.add(heads)]
+        self._declare_tables({*LOADED, *(function for function, _ in heads)})
         self._declare({*self.rules, *active, *self.program.needed.get(heads, ())})
-        self._pushed = set(self._present)
+        self._pushed = self._present
         self._do(bindings.Push(1))
         self._loaded, self._failed = True, False
         self._activate(active)
@@ -323,7 +297,7 @@ class Engine:
         if never_drops():
             yield
             return
-        kept = self._present.copy(), self._found.copy(), self._combined.copy(), self._most
+        kept = self._present, self._found.copy(), self._combined.copy(), self._most
         running = {ruleset: rules.copy() for ruleset, rules in self._running.items()}
         self._do(bindings.Push(1))
         try:
@@ -345,6 +319,8 @@ class Engine:
     def ask(self, ruleset: str, commands: Iterable[str], tables: Iterable[str]) -> dict[str, list[Row]]:
         """The rows that rules of a ruleset of their own write into relations of their own, run once."""
         with self.aside():
+            commands = tuple(commands)
+            self._declare_tables(self.program.tables_in(*commands))
             self._tell((f"(ruleset {ruleset})", *commands))
             self._do(bindings.RunSchedule(bindings.Run(_SPAN, bindings.RunConfig(ruleset))))
             return self.tables(*tables)

@@ -56,9 +56,8 @@ def engine_for(
     if engine is not None and (needed is None or not _pays(engine, heads, needed)):
         _kept.engines.remove(engine)
     else:
-        full = len(_kept.engines) >= MOST_ENGINES
-        tables = _kept.engines.pop(0).give_up() if full else None
-        engine = Engine(laws, guards=guards, recorded=recorded, tables=tables)
+        del _kept.engines[: len(_kept.engines) + 1 - MOST_ENGINES]
+        engine = Engine(laws, guards=guards, recorded=recorded)
     _kept.engines.append(engine)
     return engine
 

@@ -44,7 +44,7 @@ def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> Model
         EgraphOptError: onnx_ir cannot serialize the graph.
     """
     try:
-        proto = ir.to_proto(model)
+        proto = ir.serde.serialize_model(model)
     except (ir.serde.SerdeError, TypeError, ValueError) as error:
         raise EgraphOptError(f"{like.source}: the result cannot be serialized: {innermost(error)}") from error
     restore_metadata(proto, like.metadata)

@@ -230,7 +230,7 @@ class ConstantWriter:
             if size > SPLAT_BYTES and len(literal.values) == 1 and self._lowered.opset >= 9:
                 self._literals[key] = self._splat(literal, stem, name)
             else:
-                tensor = ir.tensor(literal_array(literal), dtype=ir.DataType(literal.dtype))
+                tensor = ir.Tensor(literal_array(literal), dtype=ir.DataType(literal.dtype))
                 self._literals[key] = self._constant(tensor, None, stem)
         return self._literals[key]
 

@@ -84,7 +84,9 @@ def test_every_term_is_known_with_the_facts_that_its_operands_have(text: str) ->
         changed = sum(engine.apply(ruleset)[0] for ruleset in engine.rulesets) > 0
         engine.analyse()
     tables = engine.tables()
-    known_of = {k: {row.inputs[0]: row.output for row in tables[of.name]} for k, of in FACTS_OF.items()}
+    known_of = {
+        kind: {row.inputs[0]: row.output for row in tables.get(of.name, ())} for kind, of in FACTS_OF.items()
+    }
     checked = 0
     for function in functions().values():
         relation = known_with_facts(function)

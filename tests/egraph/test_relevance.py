@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import pytest
 from onnx import ModelProto, parser
 
-from egraph_opt.egraph import commands, engines
-from egraph_opt.egraph import engine as engine_module
+from egraph_opt.egraph import commands
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.engines import engine_for, forget_engines
 from egraph_opt.egraph.lowering import Lowered
@@ -104,34 +103,15 @@ def test_an_e_graph_does_not_depend_on_what_came_before() -> None:
     assert [written(saturated(text)[0]) for text in reversed(GRAPHS)] == alone[::-1]
 
 
-def test_an_engine_goes_on_with_the_tables_of_one_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "MOST_ENGINES", 1)
-    rulesets = ("transpose", "elementwise", "reshape", "concat")
-    forget_engines()
-    alone = []
-    for ruleset in rulesets:
-        forget_engines()
-        alone.append(written(saturated(GRAPHS[1], rewrites=[ruleset])[0]))
-    forget_engines()
-    first = engine_for(select(["transpose"]))
-    e_graph = first._owned
-    for _ in range(2):
-        assert [written(saturated(GRAPHS[1], rewrites=[ruleset])[0]) for ruleset in rulesets] == alone
-    last = engine_for(select(["concat"]))
-    assert last is not first and last._owned is e_graph
-    assert first.is_to_be_loaded_again
-    first.load(terms_of(GRAPHS[0]), {})
-    assert first._owned is not e_graph
-
-
-def test_an_e_graph_that_failed_or_has_run_much_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_has_the_tables_that_its_rules_and_its_graph_name() -> None:
     engine = Engine(select(["transpose"]))
     engine.load(terms_of(GRAPHS[1]), {})
-    monkeypatch.setattr(engine_module, "MOST_HANDED_ON", 0)
-    assert engine.give_up() is None and not engine.is_to_be_loaded_again
-    monkeypatch.undo()
-    assert engine.give_up() is not None
-    assert engine.give_up() is None, "it has none of its own any more"
+    tables = engine.program.tables.keys()
+    there = engine._present & tables
+    assert {"node", "fact", "transpose"} <= there, "what a graph is loaded into, and what is in it"
+    assert len(there) < len(tables) / 3
+    texts = [engine.program.rules[rule].text for rule in engine.rules]
+    assert engine.program.tables_in(*texts) <= there
 
 
 def test_a_graph_of_few_operators_has_few_rules() -> None:

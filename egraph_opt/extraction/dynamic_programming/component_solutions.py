@@ -206,7 +206,7 @@ def _local_solutions(form: ComponentForm, demand: int, budget: StepBudget) -> li
         if budget.left < 0 or number > LOCAL_STEPS:
             return None
         for k, (more, inside, outside) in enumerate(row):
-            if inside and _reaches(inside, bit, uses):
+            if inside & (decided | bit) and _reaches(inside, bit, uses):
                 continue
             heappush(
                 heap,

@@ -177,19 +177,6 @@ def _places(places: Collection[int], otherwise: int) -> tuple[int, int]:
     return first, sum(1 << (place - first) for place in places)
 
 
-def _completed(value: Value, lacking: int, given: int, ahead: Ahead, limit: Value) -> bool:
-    """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
-    price, tie, moved = value
-    while lacking:
-        bit = lacking & -lacking
-        lacking ^= bit
-        found = ahead.cheapest(bit.bit_length() - 1, given)
-        if found is None or price + found[0] > limit[0]:
-            return False
-        price, tie, moved = price + found[0], tie + found[1], moved + found[2]
-    return (price, tie, moved) <= limit
-
-
 def _undominated(states: dict[int, State], ahead: Ahead, budget: StepBudget) -> dict[int, State]:
     """The frontiers that none of the cheapest makes needless, the cheapest first."""
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
@@ -197,16 +184,46 @@ def _undominated(states: dict[int, State], ahead: Ahead, budget: StepBudget) -> 
     left: dict[int, State] = {}
     for mask, state in ranked:
         limit = state[:3]
-        for tried, (other, value) in enumerate(best):
-            if _completed(value, other & ~mask, mask, ahead, limit):
-                budget.left -= COMPARISON * tried
-                break
-        else:
-            budget.left -= COMPARISON * len(best)
-            left[mask] = state
-            if len(best) < COMPARED:
-                best.append((mask, limit))
+        tried = _completed(best, mask, limit, ahead)
+        budget.left -= COMPARISON * tried
+        if tried < len(best):
+            continue
+        left[mask] = state
+        if len(best) < COMPARED:
+            best.append((mask, limit))
     return left
+
+
+def _completed(best: list[tuple[int, Value]], given: int, limit: Value, ahead: Ahead) -> int:
+    """Which frontier has what it lacks from the given classes, one node each, within ``limit``; or how many.
+
+    Frontiers lack much the same, and what none of the nodes of a class provides is in the way of most.
+    """
+    known: dict[int, Value] = {}
+    beyond = 0
+    highest = limit[0]
+    for tried, (other, (price, tie, moved)) in enumerate(best):
+        lacking = other & ~given
+        if lacking & beyond:
+            continue
+        while lacking:
+            bit = lacking & -lacking
+            found = known.get(bit)
+            if found is None:
+                found = ahead.cheapest(bit.bit_length() - 1, given)
+                if found is None:
+                    beyond |= bit
+                    break
+                known[bit] = found
+            price += found[0]
+            if price > highest:
+                break
+            tie += found[1]
+            moved += found[2]
+            lacking ^= bit
+        if not lacking and (price, tie, moved) <= limit:
+            return tried
+    return len(best)
 
 
 def _choice(piece: Piece, chain: Chain) -> Choice:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from egraph_opt.extraction.presolve.working_piece import WorkingPiece
@@ -51,15 +51,30 @@ class Needs:
         return cls(sets, [bits_of(below) for below in work.children], least)
 
 
-def _dominates(work: WorkingPiece, needs: Needs | None, strong: int, weak: int, needed: int) -> bool:
-    """Whether ``strong``, with what it adds to the classes ``needed`` by ``weak``, is not more expensive.
+@dataclass(frozen=True)
+class _Weak:
+    """A node that others may dominate, all of which ask the same of the classes that they add.
+
+    Attributes:
+        needed: the classes that it needs, as bits.
+        providers: of a class the cheapest node that uses only these, or -1, where that was asked.
+    """
+
+    node: int
+    needed: int
+    providers: dict[int, int] = field(default_factory=dict)
+
+
+def _dominates(work: WorkingPiece, needs: Needs | None, strong: int, weaker: _Weak) -> bool:
+    """Whether ``strong``, with what it adds to the classes that a weak node needs, is not more expensive.
 
     A class that it adds is taken from those needed by one node, unless the solution has it below already;
     either way no cycle arises, as what ``weak`` needs does not use the class of both.
     """
+    weak = weaker.node
     if work.cost[strong] > work.cost[weak] * (1 + 1e-12):
         return False
-    extra = _beyond(work, needs, strong, weak, needed)
+    extra = _beyond(work, needs, strong, weaker)
     if len(extra) > ADDED:
         return False
     cost, tie = work.cost[strong], work.tie[strong]
@@ -67,7 +82,7 @@ def _dominates(work: WorkingPiece, needs: Needs | None, strong: int, weak: int, 
     if needs is not None and any(needs.least[child] > room for child in extra):
         return False
     for child in extra:
-        added = _provider(work, needs, child, weak, needed)
+        added = _provider(work, needs, child, weaker)
         if added < 0:
             return False
         cost, tie = cost + work.cost[added], tie + work.tie[added]
@@ -77,21 +92,27 @@ def _dominates(work: WorkingPiece, needs: Needs | None, strong: int, weak: int, 
     return cost <= limit * (1 + 1e-12) and tie <= work.tie[weak]
 
 
-def _beyond(work: WorkingPiece, needs: Needs | None, strong: int, weak: int, needed: int) -> Collection[int]:
-    """What ``strong`` uses that ``weak`` does not need."""
+def _beyond(work: WorkingPiece, needs: Needs | None, strong: int, weak: _Weak) -> Collection[int]:
+    """What ``strong`` uses that a weak node does not need."""
     if needs is None:
-        return work.children[strong] - work.children[weak]
-    bits = needs.masks[strong] & ~needed
+        return work.children[strong] - work.children[weak.node]
+    bits = needs.masks[strong] & ~weak.needed
     return range(ADDED + 1) if bits.bit_count() > ADDED else members(bits)
 
 
-def _provider(work: WorkingPiece, needs: Needs | None, here: int, weak: int, needed: int) -> int:
-    """The cheapest node of a class that uses only ``needed`` and costs no more than ``weak``; or -1."""
-    best, limit = -1, work.cost[weak] * (1 + 1e-12)
+def _provider(work: WorkingPiece, needs: Needs | None, here: int, weak: _Weak) -> int:
+    """The cheapest node of a class that uses only what a weak one needs and costs no more; or -1."""
+    if here not in weak.providers:
+        weak.providers[here] = _cheapest(work, needs, here, weak)
+    return weak.providers[here]
+
+
+def _cheapest(work: WorkingPiece, needs: Needs | None, here: int, weak: _Weak) -> int:
+    best, limit, beyond = -1, work.cost[weak.node] * (1 + 1e-12), ~weak.needed
     if needs is None and not work.is_leaf(here):
         return -1
     for node in work.options[here]:
-        if work.cost[node] > limit or (needs is not None and needs.masks[node] & ~needed):
+        if work.cost[node] > limit or (needs is not None and needs.masks[node] & beyond):
             continue
         if best < 0 or (work.cost[node], work.tie[node]) < (work.cost[best], work.tie[best]):
             best = node
@@ -116,16 +137,16 @@ def drop_needless(work: WorkingPiece, here: int, needs: Needs | None = None) -> 
     left: list[tuple[int, set[int]]] = []
     for node in ranked:
         below = work.children[node]
-        needed = 0 if needs is None else needs_of(needs.sets, below)
+        weak = _Weak(node, 0 if needs is None else needs_of(needs.sets, below))
         compared = (other for other, shared in islice(left, COMPARED) if shared <= below)
-        by = next((other for other in compared if _dominates(work, needs, other, node, needed)), -1)
+        by = next((other for other in compared if _dominates(work, needs, other, weak)), -1)
         if by < 0:
             left.append((node, _shared(work, needs, node)))
             continue
         if node in work.chosen:
             work.chosen.add(by)
-            added = _beyond(work, needs, by, node, needed)
-            work.chosen.update(_provider(work, needs, child, node, needed) for child in added)
+            added = _beyond(work, needs, by, weak)
+            work.chosen.update(_provider(work, needs, child, weak) for child in added)
         work.drop_node(node)
 
 

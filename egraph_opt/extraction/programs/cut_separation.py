@@ -23,7 +23,6 @@ Martin 1998), of which extraction is a generalisation: a node is an arc with sev
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -228,18 +227,24 @@ def _leading(piece: Piece, here: int, reached: bytearray, values: list[float]) -
 
 
 class _Network:
-    """Arcs between classes as wide as the nodes that they represent; the source is behind the last class."""
+    """Arcs between classes as wide as the nodes that they represent; the source is behind the last class.
+
+    Arcs have numbers, and lie with the class on their other side in the lists of both: thousands of paths are
+    looked for.
+    """
 
     def __init__(self, count: int) -> None:
         self._source = count
-        self._wide: list[dict[int, float]] = [{} for _ in range(count + 1)]
-        self._into: list[list[int]] = [[] for _ in range(count + 1)]
+        self._width: list[float] = []
+        self._out: list[list[tuple[int, int]]] = [[] for _ in range(count + 1)]
+        self._into: list[list[tuple[int, int]]] = [[] for _ in range(count + 1)]
         self._gets = [0.0] * count + [float("inf")]
 
     def attach(self, piece: Piece, group: list[int], node_value: Floats) -> None:
         """The nodes of some classes, which hang together, as arcs."""
         inside = set(group)
         for here in group:
+            arcs: dict[int, int] = {}
             for node in piece.options[here]:
                 value = float(node_value[node])
                 if value <= NONE:
@@ -247,57 +252,63 @@ class _Network:
                 below = piece.children[node]
                 within = [child for child in below if child in inside]
                 tail = min(within or below, key=self._gets.__getitem__, default=self._source)
-                if here not in self._wide[tail]:
-                    self._into[here].append(tail)
-                self._wide[tail][here] = self._wide[tail].get(here, 0.0) + value
+                if tail not in arcs:
+                    arcs[tail] = len(self._width)
+                    self._width.append(0.0)
+                    self._out[tail].append((here, arcs[tail]))
+                    self._into[here].append((tail, arcs[tail]))
+                self._width[arcs[tail]] += value
 
     def cut(self, here: int, value: float) -> bytearray | None:
         """What the source reaches beside the least cut before a class, if that is below the class's value."""
-        tails = self._into[here]
-        if len(tails) == 1 and tails[0] != self._source:  # the class behind has the same cut
-            self._gets[here] = min(value, self._gets[tails[0]])
+        arcs = self._into[here]
+        if len(arcs) == 1 and arcs[0][0] != self._source:  # the class behind has the same cut
+            self._gets[here] = min(value, self._gets[arcs[0][0]])
             return None
-        used: dict[tuple[int, int], float] = {}
+        used = [0.0] * len(self._width)
         total = 0.0
         while total < value - LEAST:
-            came = self._path(here, used)
+            came, along = self._path(here, used)
             if came[here] == -1:
                 self._gets[here] = total
                 return bytearray(before != -1 for before in came)
-            total += self._augment(here, came, used, value - total)
+            total += self._augment(here, came, along, used, value - total)
         self._gets[here] = value
         return None
 
-    def _path(self, goal: int, used: dict[tuple[int, int], float]) -> list[int]:
-        """Where each class that more can flow to is reached from, -1 for others; ends at the goal."""
-        came = [-1] * (self._source + 1)
-        came[self._source] = self._source
-        queue = deque([self._source])
-        while queue:
-            here = queue.popleft()
-            for other, width in self._wide[here].items():
-                if came[other] == -1 and width - used.get((here, other), 0.0) > NONE:
-                    came[other] = here
-                    if other == goal:
-                        return came
-                    queue.append(other)
-            for other in self._into[here]:
-                if came[other] == -1 and used.get((other, here), 0.0) > NONE:
-                    came[other] = here
-                    queue.append(other)
-        return came
+    def _path(self, goal: int, used: list[float]) -> tuple[list[int], list[int]]:
+        """Where each class that more can flow to is reached from, -1 for others; ends at the goal.
 
-    def _augment(self, goal: int, came: list[int], used: dict[tuple[int, int], float], most: float) -> float:
+        And by which arc: -1 - arc where that is less used instead.
+        """
+        width, outward, inward = self._width, self._out, self._into
+        came = [-1] * (self._source + 1)
+        along = [0] * (self._source + 1)
+        came[self._source] = self._source
+        queue = [self._source]
+        for here in queue:
+            for other, arc in outward[here]:
+                if came[other] == -1 and width[arc] - used[arc] > NONE:
+                    came[other], along[other] = here, arc
+                    if other == goal:
+                        return came, along
+                    queue.append(other)
+            for other, arc in inward[here]:
+                if came[other] == -1 and used[arc] > NONE:
+                    came[other], along[other] = here, -1 - arc
+                    queue.append(other)
+        return came, along
+
+    def _augment(self, goal: int, came: list[int], along: list[int], used: list[float], most: float) -> float:
         """Send as much as goes along a path."""
         path = []
         while goal != self._source:
-            path.append((came[goal], goal))
+            path.append(along[goal])
             goal = came[goal]
-        forward = [self._wide[a].get(b, 0.0) - used.get((a, b), 0.0) for a, b in path]
-        amount = min(
-            most, *(room if room > NONE else used[b, a] for room, (a, b) in zip(forward, path, strict=True))
-        )
-        for room, (a, b) in zip(forward, path, strict=True):
-            arc, sign = ((a, b), 1.0) if room > NONE else ((b, a), -1.0)
-            used[arc] = used.get(arc, 0.0) + sign * amount
+        amount = min(most, *(self._width[arc] - used[arc] if arc >= 0 else used[-1 - arc] for arc in path))
+        for arc in path:
+            if arc >= 0:
+                used[arc] += amount
+            else:
+                used[-1 - arc] -= amount
         return amount

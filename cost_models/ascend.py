@@ -56,7 +56,7 @@ from egraph_opt.cost_models.ascend_limits import beyond_pools
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
-from egraph_opt.rewrites.conditions.formats import RULES
+from egraph_opt.rewrites.conditions.formats import IMAGES, IN_PLACE, RULES
 
 DEFAULT_SOC = "310p3"
 
@@ -142,10 +142,16 @@ class Ascend(CostModel):
             | {"narrow_int64": 1}
             # Formats of kernels: channels in blocks, matrices in tiles, and which products need the latter.
             | {"channel_block": self._device.channel_block(self.soc.float_bytes)}
+            | self._written_in_place()
             | {"tile_side": self.soc.cube_side, "plain_products": RULES[self.soc.matmul_nd]}
             # Pixels of one block of channels that L1 holds: rows of an image stay there at full width.
             | {"resident_pixels": int(self.soc.l1_bytes // self.soc.block_bytes)}
         )  # fmt: skip
+
+    def _written_in_place(self) -> Mapping[str, int]:
+        """Of how many channels what a Concat need not join is a multiple: its pass takes float16 only."""
+        runs = "concat_in_place" in self.soc.passes and self.soc.float_bytes == 2
+        return {"in_place_block": self._device.channel_block(self.soc.float_bytes)} if runs else {}
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
@@ -174,7 +180,10 @@ class Ascend(CostModel):
             return ascend_layout.conversion(self._device, node)
         if is_laid(node):
             inside = ascend_layout.inner(node)
-            return math.inf if inside is None else self.in_format(node.text("layout")).device_time(inside)
+            layout = node.text("layout")
+            if layout in IN_PLACE.values() and inside is not None:
+                return self.soc.view_us if inside.op_type == "Concat" else self.in_format(IMAGES)._own(inside)
+            return math.inf if inside is None else self.in_format(layout).device_time(inside)
         cube = node
         others: tuple[Fact | None, ...] = ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:

@@ -38,6 +38,7 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
         "transpose_gemm": _laws(
             gemm__transposed_product="MatMul", gemm__transposes_into_gemm="Gemm", gemm__gemm_apart=""
         ),
+        "concat_in_place": _laws(ascend__in_place__concatenation=""),
         "concat_concat": _laws(concat__flatten="Concat"),
         "unit_transpose": _laws(transpose__of_units="Transpose"),
         "no_operations": _laws(
@@ -54,9 +55,8 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
             slice__simplify="",
         ),
         "same_input_convolution": _laws(
-            horizontal__two_convolutions="Conv BatchNormalization",
-            horizontal__three_convolutions="Conv BatchNormalization",
-            joining__convolutions_of_one_image="Concat",
+            ascend__same_input__two_convolutions="Conv BatchNormalization",
+            ascend__same_input__three_convolutions="Conv BatchNormalization",
             horizontal__functions_of_parts="Relu",
             split__from_slices="Conv BatchNormalization Relu",
             split__outputs="Conv BatchNormalization Relu",

@@ -10,23 +10,14 @@ pays for the convolution again.
 """
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, eq, guard, hosted, kernel, law, rewrite, rule, union
+from egraph_opt.laws import Operands, assign, auxiliary, eq, hosted, law, rule, table, union
 from egraph_opt.laws.algebra import relu
-from egraph_opt.laws.sorts import String, Tensor, Tensors
+from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
 from egraph_opt.operators import ConvWindow, PoolWindow, concat, none, pool, unary
-from egraph_opt.operators.terms import limit, listed
+from egraph_opt.operators.terms import cons, limit, listed, nil
 from egraph_opt.rewrites.conditions.formats import IMAGES, IN_PLACE, is_image
-from egraph_opt.rewrites.targets.ascend_layout_chains import LIMITS, REQUIRED, example_image, touched, touching
-from egraph_opt.rewrites.targets.layouts import (
-    PSEUDO,
-    Kernel,
-    demanded,
-    entered,
-    entering,
-    from_layout,
-    laid,
-    to_layout,
-)
+from egraph_opt.rewrites.targets.ascend_layout_chains import LIMITS, REQUIRED, example_image
+from egraph_opt.rewrites.targets.layouts import PSEUDO, Kernel, from_layout, laid, to_layout
 
 @hosted()
 def concat_in_place(xs: tuple[Fact, ...], block: int) -> Kernel | None:
@@ -50,6 +41,31 @@ def writes_in_place(layout: str, found: Kernel, y: Fact) -> bool:
     window: ConvWindow = own[0]
     depthwise = window.group > 1 and y.shape[1] == window.group
     return not depthwise and IN_PLACE.get(stages[0][0] if stages else "") == layout
+
+
+@table()
+def joined_in_place(xs: Tensors) -> Unit:
+    """Operands, or the last of them, of a Concat that there is no need to run."""
+
+
+@table(merge="first")
+def written(layout: String, xs: Tensors) -> Tensors:
+    """What writes the operands, each in its place; nothing where one of them is written otherwise."""
+
+
+@auxiliary()
+def writing(x: Tensor, xs: Tensors, rest: Tensors, zs: Tensors, k: Kernel, operands: Tensors):
+    """Fills `joined_in_place` and `written`."""
+    yield rule(concat(xs, 1), concat_in_place(xs, limit("in_place_block")), then=joined_in_place(xs))
+    first = (joined_in_place(xs), eq(xs, cons(x, rest)))
+    yield rule(*first, then=joined_in_place(rest))
+    kernel_of_x = eq(x, from_layout(IMAGES, laid(IMAGES, k, operands)))
+    for layout in IN_PLACE.values():
+        found, place = (*first, kernel_of_x, writes_in_place(layout, k, x)), to_layout(layout, x)
+        own = union(place, laid(layout, k, operands))
+        yield rule(*found, eq(rest, nil()), then=(own, assign(written(layout, xs), cons(place, nil()))))
+        others = eq(zs, written(layout, rest))
+        yield rule(*found, others, then=(own, assign(written(layout, xs), cons(place, zs))))
 
 
 def _examples(rng):
@@ -77,19 +93,12 @@ def _examples(rng):
     kind="fuse",
     serves="target",
     source="ConvConcatFusionPass: hiascend atlasrr_30_0010; hicann/ge conv_concat_fusion_pass.cc",
-    uses=(entering, touching),
+    uses=(writing,),
     examples=_examples,
     required=(*REQUIRED, "ascend.fusion.unary_stage"),
 )
-def concatenation(y: Tensor, xs: Tensors, zs: Tensors, k: Kernel, operands: Tensors):
+def concatenation(y: Tensor, xs: Tensors, zs: Tensors, layout: String):
     """Concat(Conv(x), Conv(y)) = From(Concat'(Conv'(To(x)), Conv'(To(y)))), each written in place"""
-    joined, wanted = concat_in_place(xs, limit("in_place_block")), touched(IMAGES, xs)
-    image = from_layout(IMAGES, laid(IMAGES, k, operands))
-    for layout in IN_PLACE.values():
-        own = kernel(writes_in_place(layout, k, image))
-        yield rewrite(to_layout(layout, image), laid(layout, k, operands), own, because=PSEUDO)
-        found = eq(y, concat(xs, 1))
-        yield rule(found, wanted, guard(joined), then=demanded(layout, xs), because=PSEUDO)
-        whole = from_layout(IMAGES, laid(layout, joined, zs))
-        entry = eq(zs, entered(layout, xs))
-        yield rule(found, guard(wanted), entry, then=union(y, whole), because=PSEUDO)
+    found = (eq(y, concat(xs, 1)), eq(zs, written(layout, xs)))
+    joined = concat_in_place(xs, limit("in_place_block"))
+    yield rule(*found, then=union(y, from_layout(IMAGES, laid(layout, joined, zs))), because=PSEUDO)

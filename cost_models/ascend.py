@@ -34,6 +34,7 @@ from egraph_opt.cost_models import (
     ascend_atc,
     ascend_attention,
     ascend_binding,
+    ascend_constants,
     ascend_control,
     ascend_cube,
     ascend_einsum,
@@ -184,6 +185,8 @@ class Ascend(CostModel):
             if layout in IN_PLACE.values() and inside is not None:
                 return self.soc.view_us if inside.op_type == "Concat" else self.in_format(IMAGES)._own(inside)
             return math.inf if inside is None else self.in_format(layout).device_time(inside)
+        if ascend_constants.is_folded(self.soc, node):
+            return 0.0 if node.op_type in counting.LEAVES else self.soc.view_us
         cube = node
         others: tuple[Fact | None, ...] = ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:

@@ -39,6 +39,7 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
             gemm__transposed_product="MatMul", gemm__transposes_into_gemm="Gemm", gemm__gemm_apart=""
         ),
         "concat_in_place": _laws(ascend__in_place__concatenation=""),
+        "constant_shapes": _laws(),
         "concat_concat": _laws(concat__flatten="Concat"),
         "unit_transpose": _laws(transpose__of_units="Transpose"),
         "no_operations": _laws(
@@ -55,15 +56,15 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
             slice__simplify="",
         ),
         "same_input_convolution": _laws(
-            ascend__same_input__two_convolutions="Conv BatchNormalization",
-            ascend__same_input__three_convolutions="Conv BatchNormalization",
+            same_input__two_convolutions="Conv BatchNormalization",
+            same_input__three_convolutions="Conv BatchNormalization",
             horizontal__functions_of_parts="Relu",
             split__from_slices="Conv BatchNormalization Relu",
             split__outputs="Conv BatchNormalization Relu",
         ),
     }
 )
-"""Passes by our names for them; laws without operators make values equal, or lead to what others write."""
+"""Passes by our names for them (`constant_shapes` is no law: see `ascend_constants`); laws without operators make values equal, or lead to what others write."""
 
 
 def applied_by(passes: Iterable[str]) -> dict[str, frozenset[str]]:

@@ -19,7 +19,7 @@ from egraph_opt.rewrites.convolution.horizontal import examples_of, joined_convo
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 
 law = laws_of(
-    "ascend.same_input",
+    "same_input",
     numerics="reassociates",
     kind="merge",
     serves="target",

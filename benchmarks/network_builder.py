@@ -144,7 +144,10 @@ class Network:
         """
         types = dict.fromkeys(self.integers, TensorProto.INT64)
         given, made = (
-            [helper.make_tensor_value_info(v.name, types.get(v.name, TensorProto.FLOAT), v.shape) for v in values]
+            [
+                helper.make_tensor_value_info(v.name, types.get(v.name, TensorProto.FLOAT), v.shape)
+                for v in values
+            ]
             for values in (self.inputs, outputs)
         )
         graph = helper.make_graph(self.nodes, self.name, given, made, self.weights)

@@ -2,11 +2,11 @@
 
     python benchmarks/pointpillars.py [--set PARAMETER=VALUE ...] [--optimize]
 
-The network is the one of KITTI as OpenPCDet defines it: 32 points a pillar, a map of 496 x 432, 17 convolutions
-(the heads are one), 3 transposed ones, 321,408 anchors whose boxes are decoded; weights are random.  Measured
-are milliseconds of Yanguan619/OpenPCDet npu/PERFORMANCE.md, which changes one thing after the other by hand:
+The network is the one of KITTI as OpenPCDet defines it: 32 points a pillar, a map of 496 x 432, 17
+convolutions (the heads are one), 3 transposed ones, 321,408 anchors whose boxes are decoded; weights are
+random.  Measured are milliseconds of Yanguan619/OpenPCDet npu/PERFORMANCE.md, which changes one thing after the other by hand:
 
-- the map is filled by Gather, with an index for each pixel that is computed on the host, not by ScatterND;
+- the map is filled by Gather, with an index for each pixel from the host, not by ScatterND;
 - which of two directions is likelier is compared, not found by ArgMax;
 - the normalisation of points is a scale and a shift on the last axis, not a BatchNormalization between two
   Transposes;
@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,11 @@ class Pillars(Network):
         where = self.cast(self.cut(places, 1, 4), TensorProto.FLOAT)
         centre = self.add(self.mul(where, self.positive(3)), self.positive(3))
         offsets = [
-            self.node("Sub", [xyz, other], xyz.shape)
-            for other in (mean, self.reshape(centre, PILLARS, 1, 3))
+            self.node("Sub", [xyz, other], xyz.shape) for other in (mean, self.reshape(centre, PILLARS, 1, 3))
         ]
-        known = self.node("Less", [self.constant(range(POINTS)), self.reshape(count, PILLARS, 1)], (PILLARS, POINTS))
+        known = self.node(
+            "Less", [self.constant(range(POINTS)), self.reshape(count, PILLARS, 1)], (PILLARS, POINTS)
+        )
         mask = self.reshape(self.cast(known, TensorProto.FLOAT), PILLARS, POINTS, 1)
         wide = self.linear(self.mul(self.behind(points, *offsets), mask), 64)
         if self.step.affine:
@@ -133,7 +135,9 @@ class Pillars(Network):
         if self.step.gathered:
             empty = self.floats(np.zeros((1, 64)))
             rows = self.node("Concat", [pillars, empty], (PILLARS + 1, 64), axis=0)
-            image = self.transpose(self.node("Gather", [rows, self.integer_input(pixels)], (pixels, 64), axis=0), 1, 0)
+            image = self.transpose(
+                self.node("Gather", [rows, self.integer_input(pixels)], (pixels, 64), axis=0), 1, 0
+            )
         else:
             y, x = (self.cut(places, k, k + 1) for k in (2, 3))
             flat = self.add(self.mul(y, self.constant([WIDTH])), x)
@@ -166,9 +170,7 @@ class Pillars(Network):
         """Boxes by what is said of them and their anchors, and the likelier direction."""
         anchors = [self.floats(self.random.uniform(0.5, 1.5, (1, ANCHORS, 1))) for _ in range(8)]
         columns = [self.cut(told, k, k + 1) for k in range(7)]
-        placed = [
-            self.add(self.mul(columns[k], anchors[7 if k < 2 else 5]), anchors[k]) for k in range(3)
-        ]
+        placed = [self.add(self.mul(columns[k], anchors[7 if k < 2 else 5]), anchors[k]) for k in range(3)]
         sizes = [self.mul(self.unary("Exp", columns[k]), anchors[k]) for k in range(3, 6)]
         angle = self.add(columns[6], anchors[6])
         period, offset = self.floats(np.pi), self.floats(0.78539)
@@ -208,7 +210,7 @@ def network(step: Step) -> onnx.ModelProto:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model says of a step, in microseconds: as the compiler runs it, and optimised (0: not asked)."""
+    """A step in microseconds: as the compiler runs it, and optimised (0: not asked)."""
 
     step: Step
     micros: float
@@ -231,10 +233,7 @@ def predict(step: Step, parameters: dict[str, object], *, optimized: bool = Fals
 
 def ratios(found: Sequence[Prediction]) -> list[tuple[str, float, float]]:
     """Per step its name, and by what factor it was measured, and is predicted, to be faster than the last."""
-    return [
-        (b.step.name, a.step.micros / b.step.micros, a.micros / b.micros)
-        for a, b in zip(found, found[1:], strict=False)
-    ]
+    return [(b.step.name, a.step.micros / b.step.micros, a.micros / b.micros) for a, b in pairwise(found)]
 
 
 def table(found: Sequence[Prediction]) -> str:

@@ -64,7 +64,9 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
         ),
     }
 )
-"""Passes by our names for them (`constant_shapes` is no law: see `ascend_constants`); laws without operators make values equal, or lead to what others write."""
+"""Passes by our names for them; laws without operators make values equal, or lead to what others write.
+
+`constant_shapes` is no law: see `ascend_constants`."""
 
 
 def applied_by(passes: Iterable[str]) -> dict[str, frozenset[str]]:

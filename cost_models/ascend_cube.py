@@ -172,7 +172,7 @@ def product_time(device: Device, node: NodeView) -> float | None:
 
 
 LARGE_BATCH, FEW_ROWS = 51, 32
-"""From how many matrices on, and of less than how many rows each, the compiler takes a batch as one matrix."""
+"""A batch of so many matrices or more, of less than so many rows each, is one matrix to the compiler."""
 
 
 def _rows_together(device: Device, rows: int, batch: int) -> tuple[int, int]:

@@ -13,11 +13,12 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, assign, auxiliary, eq, hosted, law, rule, table, union
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
-from egraph_opt.operators import ConvWindow, PoolWindow, concat, none, pool, unary
+from egraph_opt.operators import ConvWindow, PoolWindow, concat, pool, unary
 from egraph_opt.operators.terms import cons, limit, listed, nil
 from egraph_opt.rewrites.conditions.formats import IMAGES, IN_PLACE, is_image
 from egraph_opt.rewrites.targets.ascend_layout_chains import LIMITS, REQUIRED, example_image
 from egraph_opt.rewrites.targets.layouts import PSEUDO, Kernel, from_layout, laid, to_layout
+
 
 @hosted()
 def concat_in_place(xs: tuple[Fact, ...], block: int) -> Kernel | None:

@@ -2,8 +2,8 @@
 
 Conv(x, V, b), Conv(x, W, c) -> Conv(x, [V; W], [b; c])[:, :m], Conv(x, [V; W], [b; c])[:, m:]
 
-where the filters of all together fill whole blocks (SameInputConv2dPass, hiascend atlasrr_30_0018); of two and
-of three.  `convolution.horizontal` says the same of any, and saves what the compiler leaves.
+where the filters of all together fill whole blocks (SameInputConv2dPass, hiascend atlasrr_30_0018); of two
+and of three.  `convolution.horizontal` says the same of any, and saves what the compiler leaves.
 """
 
 from collections.abc import Iterator

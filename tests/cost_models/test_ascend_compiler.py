@@ -123,7 +123,9 @@ def test_a_compiler_without_passes_leaves_the_gain_to_us() -> None:
     assert found.after == pytest.approx(cost(BY_COMPILER[name]).after)
 
 
-@pytest.mark.parametrize(("chip", "gain"), [("310p3", False), ("910a", False), ("310", True), ("910b3", True)])
+@pytest.mark.parametrize(
+    ("chip", "gain"), [("310p3", False), ("910a", False), ("310", True), ("910b3", True)]
+)
 def test_what_only_some_chips_do_is_a_gain_on_others(chip: str, gain: bool) -> None:
     small = BY_COMPILER["convolutions of one image"].replace("28,28", "7,7")
     found = cost(small, model=f"ascend:{chip}")
@@ -199,7 +201,8 @@ def test_shapes_that_are_known_are_computed_by_the_compiler() -> None:
 
 @pytest.mark.parametrize("op", ["RandomNormalLike", "Bernoulli"])
 def test_what_is_drawn_is_computed_in_each_run(op: str) -> None:
-    text = f"g (float[64] x) => (float[64] y) <float[64] c = {numbers(64, 0.5)}> {{ r = {op} (c) y = Add (r, x) }}"
+    text = f"""g (float[64] x) => (float[64] y) <float[64] c = {numbers(64, 0.5)}>
+        {{ r = {op} (c) y = Add (r, x) }}"""
     assert cost(text, []).after > Ascend().soc.fixed_aicpu_us
 
 

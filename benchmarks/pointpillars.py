@@ -4,7 +4,8 @@
 
 The network is the one of KITTI as OpenPCDet defines it: 32 points a pillar, a map of 496 x 432, 17
 convolutions (the heads are one), 3 transposed ones, 321,408 anchors whose boxes are decoded; weights are
-random.  Measured are milliseconds of Yanguan619/OpenPCDet npu/PERFORMANCE.md, which changes one thing after the other by hand:
+random.  Measured are milliseconds of Yanguan619/OpenPCDet npu/PERFORMANCE.md, which changes one thing after
+the other by hand:
 
 - the map is filled by Gather, with an index for each pixel from the host, not by ScatterND;
 - which of two directions is likelier is compared, not found by ArgMax;

@@ -149,7 +149,7 @@ class Ascend(CostModel):
             | {"resident_pixels": int(self.soc.l1_bytes // self.soc.block_bytes)}
         )  # fmt: skip
 
-    def _written_in_place(self) -> Mapping[str, int]:
+    def _written_in_place(self) -> dict[str, int]:
         """Of how many channels what a Concat need not join is a multiple: its pass takes float16 only."""
         runs = "concat_in_place" in self.soc.passes and self.soc.float_bytes == 2
         return {"in_place_block": self._device.channel_block(self.soc.float_bytes)} if runs else {}

@@ -69,6 +69,16 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
 `constant_shapes` is no law: see `ascend_constants`."""
 
 
+def limits_of(passes: Iterable[str], float_bytes: float, block: int) -> dict[str, int]:
+    """What laws of the compiler ask for.
+
+    Args:
+        float_bytes: of float16 only are images written in place.
+        block: how many channels are a block.
+    """
+    return {"in_place_block": block} if "concat_in_place" in passes and float_bytes == 2 else {}
+
+
 def applied_by(passes: Iterable[str]) -> dict[str, frozenset[str]]:
     """The laws of some passes; a law that several have writes wherever one of them does."""
     found: dict[str, frozenset[str]] = {}

@@ -72,6 +72,13 @@ def conversion(device: Device, node: NodeView) -> float:
     return device.to_format(node.text("layout"), node.input(0))
 
 
+def format_of(node: NodeView) -> tuple[str, bool]:
+    """The format that a node works in, and whether what it writes is a part of a wider image."""
+    layout = node.text("layout")
+    in_place = layout in IN_PLACE.values()
+    return (IMAGES if in_place else layout, in_place)
+
+
 def inner(node: NodeView) -> NodeView | None:
     """The node that works in a format, as it is written in ND; None where the opset has none such."""
     settings: Mapping[str, object] = node.attributes

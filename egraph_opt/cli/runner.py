@@ -68,7 +68,10 @@ def time_(
     runtime: Annotated[str, typer.Option(metavar="|".join(RUNTIMES))] = RUNTIMES[0],
     threads: Annotated[int, typer.Option(min=1, help="Of a run.")] = 1,
 ) -> None:
-    """Time models here, and print what `--runner` reads: `ssh board egraph-opt runner time ..`."""
+    """Time models here, and print what `--runner` reads: `ssh board egraph-opt runner time ..`.
+
+    One line of JSON a model, when it is timed.
+    """
     from egraph_opt.errors import UnknownSettingError
     from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
     from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
@@ -78,7 +81,8 @@ def time_(
             raise UnknownSettingError(runtime, RUNTIMES)
         made: Runtime = OrtRuntime(threads) if runtime == RUNTIMES[0] else OpenVinoRuntime(threads)
         made.check()
-    typer.echo(json.dumps([_timed(model, made) for model in models]))
+    for model in models:
+        print(json.dumps({"model": str(model), **_timed(model, made)}), flush=True)
 
 
 @runner.command()

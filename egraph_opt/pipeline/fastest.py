@@ -19,8 +19,9 @@ import onnx
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.timed_runtime import Runtime
-from egraph_opt.measurement.runner import Runner, latencies_on
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
+from egraph_opt.measurement.times_journal import latencies_on
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.result import Result
 from egraph_opt.report.figures import LatencyReport

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from egraph_opt import Runner, optimize
 from egraph_opt.cli import app
 from egraph_opt.errors import ArgumentError, TimingError
-from egraph_opt.measurement.runner import DeviceAnswer, latencies_on
+from egraph_opt.measurement.device_call import DeviceAnswer
+from egraph_opt.measurement.times_journal import latencies_on
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -178,9 +179,11 @@ def test_the_commands_fit_together(tmp_path: Path, files: list[Path]) -> None:
     for runtime in ("onnxruntime", "openvino"):
         answer = tool.invoke(app, ["runner", "time", "--runtime", runtime, *map(str, files)])
         assert answer.exit_code == 0, answer.output
-        assert all(entry["micros"] > 0 and entry["device"] for entry in json.loads(answer.stdout))
+        entries = [json.loads(line) for line in answer.stdout.splitlines()]
+        assert [entry["model"] for entry in entries] == list(map(str, files))
+        assert all(entry["micros"] > 0 and entry["device"] for entry in entries)
     bad = tool.invoke(app, ["runner", "time", str(tmp_path / "none.onnx")])
-    assert "error" in json.loads(bad.stdout)[0]
+    assert "error" in json.loads(bad.stdout)
     assert tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])]).exit_code == 1
     device = command(tmp_path, PER_NODE)
     assert tool.invoke(app, ["runner", "check", device]).stdout == "20 us on d\n"

@@ -72,14 +72,14 @@ def call(
     lines: list[str] = []
     length = 0
     with _Process(arguments) as process:
-        due = process.begun + seconds * len(files)
-        for line in process.lines(lambda: due):
+        process.due = process.begun + seconds * len(files)
+        for line in process.lines():
             said = _parsed(line)
             if isinstance(said, Mapping) and said.get("model") in number_of:
                 number = number_of[said["model"]]
                 found[number] = answer_of(said)
                 heard(number, found[number])
-                due = min(due, time.monotonic() + seconds)
+                process.due = min(process.due, time.monotonic() + seconds)
             length += len(line)
             if length > LONGEST:
                 raise CallError(f"it printed more than {LONGEST >> 20} million characters")
@@ -138,6 +138,9 @@ def _together(lines: Sequence[str], count: int) -> list[DeviceAnswer]:
 class _Process:
     """A command that runs; when this ends nothing of it is left behind, whatever ended it.
 
+    Attributes:
+        due: when it is ended, as `time.monotonic` has it.
+
     Raises:
         CallError: it cannot be started.
     """
@@ -157,7 +160,7 @@ class _Process:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise CallError(f"{self.name} cannot be started: {reason}") from error
-        self.begun = time.monotonic()
+        self.begun, self.due = time.monotonic(), math.inf
         self.printed: queue.Queue[str | None] = queue.Queue()
         self.complaint = ""
         assert self.process.stdout is not None
@@ -185,19 +188,16 @@ class _Process:
             while line := stream.readline(LONGEST):
                 self.complaint = line.strip() or self.complaint
 
-    def lines(self, due: Callable[[], float]) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """What it prints, until it ends.
-
-        Args:
-            due: when it is ended, as `time.monotonic` has it.
 
         Raises:
             LateError: it had to be ended.
         """
         ended = math.inf
         while time.monotonic() - ended < GRACE:
-            if time.monotonic() > due():
-                raise LateError(f"{self.name} did not end within {due() - self.begun:.3g} s")
+            if time.monotonic() > self.due:
+                raise LateError(f"{self.name} did not end within {self.due - self.begun:.3g} s")
             try:
                 line = self.printed.get(timeout=_TICK)
             except queue.Empty:

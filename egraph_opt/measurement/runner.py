@@ -13,8 +13,8 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
+from zlib import crc32
 
 from egraph_opt.cache import cache_folder, make_folder
 from egraph_opt.errors import ArgumentError
@@ -75,9 +75,7 @@ class Runner:
         """Whether one call gets several models."""
         return ALL in self.command
 
-    def time(
-        self, models: Sequence[Path], heard: Heard = lambda number, answer: None
-    ) -> list[DeviceAnswer]:
+    def time(self, models: Sequence[Path], heard: Heard = lambda number, answer: None) -> list[DeviceAnswer]:
         """One answer a model.
 
         A call that fails costs the model at fault: the others are called again, in halves, or from where the
@@ -110,7 +108,7 @@ class _Asked:
 
     def answers(self) -> list[DeviceAnswer]:
         every = range(len(self.models))
-        pending = [list(every)] if self.runner.takes_many else [[k] for k in every]
+        pending = [list(every)] if self.runner.takes_many and self.models else [[k] for k in every]
         reason = ""
         while pending and self.failures < IN_A_ROW:
             batch = pending.pop(0)
@@ -154,20 +152,20 @@ class _Asked:
 
 @contextmanager
 def queue_of_one(command: str) -> Iterator[None]:
-    """One call of a command at a time, in all processes of the user: a device that is shared times nothing."""
+    """One call of a command at a time, in all processes of the user: what shares a device times nothing."""
     folder = cache_folder()
     if folder is None:
         yield
         return
     try:
-        from fcntl import LOCK_EX, flock
+        from fcntl import LOCK_EX, lockf
 
         make_folder(folder)
-        file = (folder / f"runner-{sha256(command.encode()).hexdigest()[:16]}.lock").open("a")
+        file = (folder / "runners.lock").open("ab")
     except (ImportError, OSError):  # no such locks here, or nowhere to keep them
         yield
         return
     with file:
         with suppress(OSError):
-            flock(file, LOCK_EX)
+            lockf(file, LOCK_EX, 1, crc32(command.encode()))  # a byte for each command
         yield

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import onnx_ir as ir
@@ -22,18 +21,15 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
-from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline.annotation import annotated, making
 from egraph_opt.pipeline.certifying import certificate_of_result
-from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.explaining import result_page
 from egraph_opt.pipeline.failures import reason_of
-from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits, total
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
-from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
+from egraph_opt.pipeline.optimization_report import Account, report_of, report_unchanged
 from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
@@ -93,57 +89,6 @@ class Chosen(Iteration):
 
     interrupted: bool
     late: bool
-
-
-@collected_rarely()
-def extract_and_verify(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
-    """The cheapest graph; with `measure` the fastest of that, of other good ones, and of the original.
-
-    Raises:
-        ExtractionError: a price that is negative or no number.
-        VerificationError: with strict, where the outputs differ.
-    """
-    if not request.measure:
-        return extract_cheapest(original, region, request, clock)
-    found = good_graphs(original, region, request, clock)
-    result = found[request]
-    if result.report.status != "optimized":
-        return result
-    clock("measure")
-    came = original.loaded.runnable()
-    timed = fastest(came, list(found.values()), request.model, seed=request.seed, runner=_runner(request))
-    clock("")
-    if timed.fastest is None:
-        report = handed_back(result.report, original.counts, timed.report)
-        report = replace(report, seconds=total(original.seconds, clock.seconds))
-        return Result(report, original.loaded, None)
-    if timed.fastest > 0:
-        other = list(found)[timed.fastest]
-        chosen = replace(other, verify=request.verify, strict=request.strict)
-        result = extract_cheapest(original, region, chosen, clock)
-    report = replace(result.report, latency=timed.report, seconds=total(original.seconds, clock.seconds))
-    return replace(result, report=report)
-
-
-def _runner(request: Request) -> Runner | None:
-    return request.measure if isinstance(request.measure, Runner) else None
-
-
-def good_graphs(
-    original: GivenModel, region: Region, request: Request, clock: Clock
-) -> dict[Request, Result]:
-    """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
-    found = {request: extract_cheapest(original, region, request, clock)}
-    known = [without_provenance(found[request].model)]
-    count = request.measure.graphs if isinstance(request.measure, Runner) else request.measure
-    for model in islice(model_variants(request.model, count), 1, None):
-        # A candidate need not be the best of its kind: the clock decides.
-        draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
-        other = extract_cheapest(original, region, draft, clock)
-        if other.report.status == "optimized" and (graph := without_provenance(other.model)) not in known:
-            found[draft] = other
-            known.append(graph)
-    return found
 
 
 def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:

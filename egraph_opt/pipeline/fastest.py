@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.model import CostModel
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.timed_runtime import Runtime
 from egraph_opt.measurement.runner import Runner
@@ -26,9 +26,6 @@ from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.result import Result
 from egraph_opt.report.figures import LatencyReport
 
-MARGINS = (0.1, 0.0, 0.3, 0.2, 1.0, 0.5, 0.05)
-"""By what share nodes that the original lacks are priced higher, for one candidate after the other."""
-
 TOLERANCE = 0.02
 """A result may be slower than the original by this share: less cannot be told apart."""
 
@@ -37,36 +34,6 @@ UNSURE = 0.15
 
 SECONDS = 2.0
 """How long models are timed, at least."""
-
-
-class WithMargin(CostModel):
-    """A cost model with another margin."""
-
-    def __init__(self, model: CostModel, margin: float) -> None:
-        self.model, self.margin = model, margin
-        self.name, self.unit, self.rulesets, self.limits = (
-            model.name,
-            model.unit,
-            model.rulesets,
-            model.limits,
-        )
-        self.pseudo_operators, self.applied = model.pseudo_operators, model.applied
-
-    def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
-        self.model.prepare(views, progress)
-
-    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
-        return self.model.of_bodies(node, costs)
-
-    def cost(self, node: NodeView) -> float:
-        return self.model.cost(node)
-
-
-def model_variants(model: CostModel, count: int) -> Iterator[CostModel]:
-    """A cost model and variants of it, each of which may choose another graph."""
-    yield model
-    for margin in [m for m in MARGINS if m != model.margin][: count - 1]:
-        yield WithMargin(model, margin)
 
 
 @dataclass(frozen=True)
@@ -104,10 +71,7 @@ def fastest(
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return Timed(0, replace(told, reason=f"not timed: {reason}"))
     first, *others = found
-    best = max(range(len(others)), key=lambda k: (others[k].speedup, -k))
-    # The one that prices prefer stays, unless another is faster beyond doubt.
-    if others[best].low <= others[0].speedup:
-        best = 0
+    best = _best(others)
     chosen = others[best]
     report = replace(
         told,
@@ -126,6 +90,16 @@ def fastest(
         return Timed(best, report)
     slower = f"{100 * (1 / chosen.speedup - 1):.1f} % slower"
     return Timed(None, replace(report, reason=f"what was found runs {slower} in {told.runtime}"))
+
+
+def _best(found: Sequence[Latency]) -> int:
+    """The fastest; but the one that prices prefer stays, unless another is faster beyond doubt.
+
+    Where that one is slower than the original, no doubt helps it.
+    """
+    best = max(range(len(found)), key=lambda k: (found[k].speedup, -k))
+    preferred = found[0].speedup
+    return 0 if preferred >= 1 - TOLERANCE and found[best].low <= preferred else best
 
 
 def _time(

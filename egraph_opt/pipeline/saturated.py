@@ -26,7 +26,7 @@ from egraph_opt.memory.objective import ObjectiveLike, objective_of
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.egraph_forms import PricedEgraph
-from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
+from egraph_opt.pipeline.extraction import Request, search_limits, unchanged
 from egraph_opt.pipeline.law_questions import LawQuestion
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
 from egraph_opt.pipeline.original import GivenModel, settled
@@ -38,6 +38,7 @@ from egraph_opt.pipeline.sizes import points_of, true_sizes
 from egraph_opt.pipeline.stored_region import restored
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
+from egraph_opt.pipeline.timed_choice import extract_and_verify, good_graphs
 from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.report.law_answer import LawAnswer
@@ -273,7 +274,7 @@ class Saturated:
             end=self._end(),
             measure=count,
         )
-        return list(good_graphs(self.original, self.region, request, Clock(None)).values())
+        return list(good_graphs(self.original, self.region, request, Clock(None)).by_request.values())
 
     def solve(
         self,

@@ -152,6 +152,25 @@ class MemoryReport:
 
 
 @dataclass(frozen=True)
+class PlaceReport:
+    """What was predicted of original and result, to be compared with what they took whole.
+
+    Attributes:
+        profiled: graphs that ran under the profiler.
+        changed: distinct nodes that took something else in their place than alone.
+        before_alone, after_alone: the sums of what the nodes of original and result take alone.
+        before_in_place, after_in_place: the sums of what they take in their place.
+    """
+
+    profiled: int
+    changed: int
+    before_alone: float
+    after_alone: float
+    before_in_place: float
+    after_in_place: float
+
+
+@dataclass(frozen=True)
 class LatencyReport:
     """How long a run takes in a runtime on this machine, timed in turns with the original.
 
@@ -163,6 +182,7 @@ class LatencyReport:
         candidates: graphs that were timed besides the original.
         reason: why there are no figures, or why the original is handed out.
         runtime: its name.
+        places: what was predicted, where graphs were profiled.
     """
 
     provider: str
@@ -175,6 +195,7 @@ class LatencyReport:
     candidates: int = 1
     reason: str = ""
     runtime: str = "onnxruntime"
+    places: PlaceReport | None = None
 
 
 @dataclass(frozen=True)

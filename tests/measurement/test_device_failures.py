@@ -81,8 +81,7 @@ def calls() -> list[int]:
 
 @pytest.mark.parametrize("how", ["stream", "last"])
 @pytest.mark.parametrize(
-    ("rule", "said"),
-    [("crash", "failed with -6"), ("nonsense", "nonsense"), ("refuse", "no such kernel")],
+    ("rule", "said"), [("crash", "failed with -6"), ("nonsense", "nonsense"), ("refuse", "no such kernel")]
 )
 def test_the_model_at_fault_is_the_only_one_without_a_time(how: str, rule: str, said: str) -> None:
     rules = ["good"] * 40
@@ -159,7 +158,7 @@ def test_a_command_that_never_stops_printing_is_ended() -> None:
 
 
 def test_what_a_command_leaves_running_is_ended_with_it() -> None:
-    Path("leaves.sh").write_text('sleep 600 &\necho $! > child\necho \'{"micros": 3}\'\n')
+    Path("leaves.sh").write_text("sleep 600 &\necho $! > child\necho '{\"micros\": 3}'\n")
     (answer,) = Runner("sh leaves.sh {model}", timeout=60.0, retries=0).time(models(["good"]))
     assert answer.micros == 3
     child, deadline = int(Path("child").read_text()), time.monotonic() + 10

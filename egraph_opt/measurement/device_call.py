@@ -104,7 +104,7 @@ def answer_of(said: object) -> DeviceAnswer:
     nodes = said.get("nodes")
     known = nodes.items() if isinstance(nodes, Mapping) else ()
     times = {str(name): float(time) for name, time in known if _is_time(time)}
-    return DeviceAnswer(float(micros), str(said.get("device", ""))[:SHOWN], nodes=times)  # type: ignore[arg-type]
+    return DeviceAnswer(float(micros), str(said.get("device", ""))[:SHOWN], nodes=times)
 
 
 def _is_time(value: object) -> bool:

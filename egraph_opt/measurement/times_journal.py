@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ class Rounds:
         waiting = [k for k in going if keys[k] not in self.journal.known]
         for batch in batches(waiting):
             some = [self.models[k] for k in batch]
-            said = self.runner.time(some, lambda k, answer, of=batch: self.journal.add(keys[of[k]], answer))
+            said = self.runner.time(some, partial(self._keep, [keys[k] for k in batch]))
             refused = {k: answer for k, answer in zip(batch, said, strict=True) if answer.error}
             for k, answer in refused.items():
                 self.answers[k].append(answer)
@@ -116,6 +117,9 @@ class Rounds:
         for k in going:
             if keys[k] in self.journal.known:
                 self.answers[k].append(self.journal.known[keys[k]])
+
+    def _keep(self, keys: Sequence[Key], number: int, answer: DeviceAnswer) -> None:
+        self.journal.add(keys[number], answer)
 
 
 def latencies_on(runner: Runner, models: Sequence[Path]) -> list[Latency | str]:

@@ -125,6 +125,7 @@ def latencies(
     *,
     seconds: float = 3.0,
     seed: int = 0,
+    exactly: bool = False,
 ) -> list[Latency]:
     """Time models on the same inputs, the first one being what the others are compared with.
 
@@ -132,13 +133,14 @@ def latencies(
         sizes: of symbolic dims of the inputs.
         proto: the first model, whose interface all have.
         seconds: of timing, about.
+        exactly: at these sizes and no others.
 
     Raises:
         Exception: what the runtime raises for a model that it cannot load or run.
     """
     sessions = [runtime.session(model) for model in models]
     clock = runtime.clock()
-    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed)[0])
+    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed, search=not exactly)[0])
     begun = time.perf_counter()
     for _ in range(WARM):
         for session in sessions:

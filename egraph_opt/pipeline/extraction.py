@@ -11,6 +11,8 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.certificates.certificate import Certificate
+from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
@@ -35,6 +37,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.size_points import SizePoint
 from egraph_opt.pipeline.sizes import has_unknown, observed_in, true_sizes
 from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
@@ -59,6 +62,7 @@ class Request:
         measure: how many graphs are timed beside the original, here; or the command that times them.
         again: saturates the graph that was chosen, to choose again.
         metadata: write into the result where it came from.
+        sizes: all at which the graph is priced and timed, that of `points` first.
     """
 
     model: CostModel
@@ -76,6 +80,7 @@ class Request:
     measure: int | Runner = 0
     again: Again | None = None
     metadata: bool = True
+    sizes: tuple[SizePoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
             return compiled_alone(
                 *(original, region, request.model),
                 ranges=request.ranges,
-                points=request.points,
+                sizes=request.sizes,
                 end=request.end,
             )
         except Exception as error:
@@ -143,7 +148,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     if verification.status == "failed" and request.strict:
         raise VerificationError(f"{original.loaded.source}: {verification.detail}")
     clock("price")
-    before = cost_before(region, chosen.extracted, request.model, request.points, alone)
+    before = cost_before(region, chosen.extracted, request.model, request.sizes, alone)
     clock("")
     account = Account(
         request.model,
@@ -168,6 +173,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         before,
         observed_in(request.points, request.ranges),
         frozenset(name for name, known in request.ranges.items() if known.single is not None),
+        request.sizes,
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(
@@ -181,7 +187,13 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     certifying = partial(
         certificate_of_result, original, iterations, assume=request.ranges, model=request.model
     )
+    if len(request.sizes) > 1:
+        certifying = partial(_not_certified, original.loaded.source)
     return Result(report, finished.loaded, chosen.model, proto, derivation, certifying)
+
+
+def _not_certified(source: str, *arguments: object, **settings: object) -> Certificate:
+    raise CertificateError(f"{source}: a choice for several sizes is no bound at one of them")
 
 
 def _options(original: GivenModel, request: Request) -> dict[str, Any]:
@@ -270,11 +282,15 @@ def _iterations(
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(original, loaded=replace(original.loaded, model=model))
-        points = request.points
-        if has_unknown(following, points):  # of values that laws have made
-            points = true_sizes(named.loaded, following, points, original.limits, request.model.runtime)
+        sizes = []
+        for size in request.sizes:
+            points = size.points
+            if has_unknown(following, points):  # of values that laws have made
+                points = true_sizes(named.loaded, following, points, original.limits, request.model.runtime)
+            sizes.append(replace(size, points=points))
         end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
-        return _choose(named, following, replace(request, warm=None, points=points, deadline=end), clock)
+        asked = replace(request, warm=None, points=sizes[0].points, sizes=tuple(sizes), deadline=end)
+        return _choose(named, following, asked, clock)
 
     def failure(error: Exception) -> None:
         # A class of the user's may have raised.
@@ -317,7 +333,7 @@ def _choose_within(
             extract_region,
             region,
             request.model,
-            request.points,
+            request.sizes,
             search=search_limits(original.limits, request.extractor, request.seed, stop, request.deadline),
             fold_bytes=fold_bytes,
             clock=clock,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from egraph_opt.cost import DEFAULT_COST
@@ -34,6 +35,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.size_points import SizePoint, SizesLike, check_assumed, check_runs, sizes_said
 from egraph_opt.pipeline.sizes import points_of, true_sizes
 from egraph_opt.pipeline.stored_region import restored
 from egraph_opt.pipeline.target import SaturatedFor
@@ -188,19 +190,21 @@ class Saturated:
         measure: bool | int | Runner | None = None,
         restarts: bool = False,
         metadata: bool = True,
+        sizes: SizesLike | None = None,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
-        What `assume` says comes on top of what `saturate` was given, and has to stay within it.  `extractor`,
-        `objective` and `measure` are those of `optimize`.  `warm` is what `solve` chose, to start from.
-        Ctrl-C during the choice ends it with the best found so far, which a warning says, or with
-        `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is saturated
-        again, as `optimize` does, as long as it gets cheaper by that.
+        What `assume` says comes on top of what `saturate` was given, and has to stay within it.
+        `extractor`, `objective`, `measure` and `sizes` are those of `optimize`.  `warm` is what `solve`
+        chose, to start from.  Ctrl-C during the choice ends it with the best found so far, which a warning
+        says, or with `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is
+        saturated again, as `optimize` does, as long as it gets cheaper by that.
 
         Raises:
             UnknownCostModelError: no cost model of that name.
             TargetMismatchError: it brings rulesets or limits that took no part in saturation.
             ObjectiveError: no such objective.
+            InputShapeError: sizes of no input.
             ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
@@ -208,13 +212,13 @@ class Saturated:
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
             return unchanged(self.original, model)
-        points = self.points(model, assume)
+        points, *beside = self._size_points(model, assume, sizes)
         request = Request(
             model=model,
             objective=wanted,
             ranges=self._ranges(assume),
-            points=points,
-            deadline=self._deadline(model, points, clock),
+            points=points.points,
+            deadline=self._deadline(model, [points, *beside], clock),
             end=self._end(),
             extractor=extractor,
             seed=seed,
@@ -225,8 +229,22 @@ class Saturated:
             measure=model.confirm if measure is None else measure,
             again=self.again if restarts else None,
             metadata=metadata,
+            sizes=(points, *beside),
         )
         return extract_and_verify(self.original, region, request, clock)
+
+    def _size_points(
+        self, model: CostModel, assume: Mapping[str, Any] | None, sizes: SizesLike | None
+    ) -> list[SizePoint]:
+        """The sizes at which graphs are priced."""
+        ranges = self._ranges(assume)
+        found = []
+        for said, weight in sizes_said(self.loaded, sizes) or [({}, 1.0)]:
+            check_assumed(ranges, said, self.loaded.source)
+            points = self.points(model, assume, said)
+            check_runs(points, said, self.loaded.source)
+            found.append(SizePoint(points, weight, said))
+        return found
 
     def explain(self, cost: str | CostModel = DEFAULT_COST, node: str | None = None) -> Explanation:
         """`Result.explain` of the result, which is not verified.
@@ -270,9 +288,10 @@ class Saturated:
             objective=objective_of("cost"),
             ranges=self._ranges(assume),
             points=points,
-            deadline=self._deadline(model, points),
+            deadline=self._deadline(model, [SizePoint(points, 1.0, {})]),
             end=self._end(),
             measure=count,
+            sizes=(SizePoint(points, 1.0, {}),),
         )
         return list(good_graphs(self.original, self.region, request, Clock(None)).by_request.values())
 
@@ -305,12 +324,13 @@ class Saturated:
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
         points = self.points(model, assume)
-        deadline = self._deadline(model, points)
+        sizes = [SizePoint(points, 1.0, {})]
+        deadline = self._deadline(model, sizes)
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
                 model,
-                points,
+                sizes,
                 search=search_limits(self.limits, extractor, seed, stop, deadline),
                 fold_bytes=self.limits.fold_bytes,
                 clock=lambda stage: None,
@@ -332,14 +352,15 @@ class Saturated:
             self.region.compiled(key_of(model, self.points(model, assume), self.limits.fold_bytes)), found
         )
 
-    def _deadline(self, model: CostModel, points: Mapping[str, int], clock: Clock | None = None) -> float:
+    def _deadline(self, model: CostModel, sizes: Sequence[SizePoint], clock: Clock | None = None) -> float:
         """When a choice that begins now has to end; what a model measures first has a limit of its own."""
         clock = clock or Clock(None)
         if model.runtime is not None and self.region is not None:
             clock("price")
-            key = key_of(model, points, self.limits.fold_bytes)
-            for part in self.region.walk():
-                model.prepare(part.compiled(key).view.views, clock.share)
+            for size in sizes:
+                key = key_of(model, size.points, self.limits.fold_bytes)
+                for part in self.region.walk():
+                    model.prepare(part.compiled(key).view.views, clock.share)
         return self.limits.choice_deadline(math.fsum(self.seconds.values()), reading(self.seconds))
 
     def _end(self) -> float:
@@ -349,10 +370,15 @@ class Saturated:
     def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, Assumption]:
         return {**self.assume, **assumptions_for(self.loaded, assume)}
 
-    def points(self, model: CostModel, assume: Mapping[str, Any] | None = None) -> Mapping[str, int]:
-        """What symbolic dims are priced at: a number by name."""
+    def points(
+        self,
+        model: CostModel,
+        assume: Mapping[str, Any] | None = None,
+        said: Mapping[str, int] = MappingProxyType({}),
+    ) -> Mapping[str, int]:
+        """What symbolic dims are priced at: a number by name; `said` is what the user wants of some."""
         region = self.region
-        points = points_of(region.inputs if region else (), self._ranges(assume))
+        points = points_of(region.inputs if region else (), self._ranges(assume), said)
         if region is None:
             return points
         key = (model.runtime, tuple(points.items()))

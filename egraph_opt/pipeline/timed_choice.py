@@ -77,7 +77,7 @@ def extract_and_verify(original: GivenModel, region: Region, request: Request, c
     clock("measure")
     came = original.loaded.runnable()
     results = list(found.by_request.values())
-    timed = fastest(came, results, request.model, seed=request.seed, runner=_runner(request))
+    timed = fastest(came, results, request.model, request.sizes, seed=request.seed, runner=_runner(request))
     clock("")
     told = timed.report
     if places is not None and timed.fastest is not None:
@@ -114,6 +114,8 @@ def add_by_place(found: GoodGraphs) -> Places | None:
     What goes wrong leaves what is known without it.
     """
     request, original = found.request, found.original
+    if len(request.sizes) > 1:  # a node has a place at each of them
+        return None
     came = original.loaded.runnable()
     proto = onnx.load(came, load_external_data=False) if isinstance(came, Path) else came
     seen: list[onnx.ModelProto] = [found.known[0]]

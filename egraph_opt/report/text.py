@@ -64,6 +64,15 @@ def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:
     return "microseconds", number_text(latency.before), number_text(latency.after), change, Text(note)
 
 
+def size_rows(latency: LatencyReport) -> Iterator[tuple[RenderableType, ...]]:
+    """The same at each of several sizes."""
+    for at in latency.sizes:
+        note = f"{at.speedup:.3f} times as fast ({at.low:.3f} to {at.high:.3f})"
+        name = ", ".join(f"{dim}={size}" for dim, size in at.dims.items())
+        change = change_text(at.before, at.after)
+        yield f"at {name}", number_text(at.before), number_text(at.after), change, Text(note)
+
+
 def places_rows(latency: LatencyReport) -> Iterator[tuple[RenderableType, ...]]:
     """What was predicted by nodes alone and in their place, and by how much the clock differs."""
     places = latency.places

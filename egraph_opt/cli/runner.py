@@ -18,6 +18,7 @@ from egraph_opt.cli.application import (
     parsed_dims,
     progress_on,
     say,
+    write_text,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,35 @@ def time_(
         made.check()
     for model in models:
         print(json.dumps({"model": str(model), **_timed(model, made)}), flush=True)
+
+
+@runner.command()
+def script(
+    name: Annotated[
+        str | None, typer.Argument(help="Which one; all names are listed without.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.py", help="Write it to a file.")
+    ] = None,
+) -> None:
+    """A script that times models with a vendor's tools, to be copied to where these are.
+
+    `ssh board python3 FILE.py {models}` is a command for --runner then.
+    """
+    from egraph_opt.measurement.device_scripts import NAMES
+    from egraph_opt.measurement.device_scripts import script as text_of
+
+    if name is None:
+        for known in NAMES:
+            about = text_of(known).partition('"""')[2].splitlines()[0]
+            typer.echo(f"{known:<24}{about}")
+        return
+    with errors_as_lines():
+        text = text_of(name)
+        if output is not None:
+            write_text(output, text)
+        else:
+            typer.echo(text, nl=False)
 
 
 @runner.command()

@@ -45,9 +45,9 @@ class Kernel:
     micros: float
 
 
-def faster_half(times: Sequence[float]) -> float:
-    """The mean of the faster half of some times, which other programs disturbed less."""
-    fast = sorted(times)[: math.ceil(len(times) / 2)]
+def undisturbed(times: Sequence[float]) -> float:
+    """The mean of the fastest quarter of some times: other programs only ever add to them."""
+    fast = sorted(times)[: math.ceil(len(times) / 4)]
     return math.fsum(fast) / len(fast)
 
 
@@ -60,7 +60,7 @@ class TimedSession(Protocol):
         """End it: the runs in their order."""
 
     def kernels(self) -> list[Kernel]:
-        """End it: what ran, in its order, each with the mean of the faster half of its runs."""
+        """End it: what ran, in its order, each with what it took where nothing disturbed it."""
 
 
 class Runtime(Protocol):

@@ -3,7 +3,8 @@
 In each turn a model runs twice, and the second run counts: the caches hold what it has, as they do where it
 runs again and again, and not what the model before it had.  Ratios are taken turn by turn and their median is
 given with an interval, by resampling the turns.  What is timed is processor time where one thread runs a
-model: it does not count what other processes do.  Inputs are those on which it runs.
+model: it does not count what other processes do.  But these empty its caches: a turn in which a run was
+interrupted is left out, and on a busy machine there are more of them.  Inputs are those on which it runs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,13 +88,21 @@ def feeds_near(
     return feeds, found
 
 
+Floats = npt.NDArray[np.float64]
+
 WARM = 3
 LEAST_TURNS, MOST_TURNS = 11, 400
 NARROW = 0.03
 """Intervals wider than this ask for more turns."""
 
-AGAIN = 3
-"""How often at most they get them."""
+AGAIN, AGAIN_IF_BUSY = 3, 8
+"""How often at most they get them; more often while turns are disturbed."""
+
+DISTURBED = 1.2
+"""A run that takes so many times its processor time was interrupted: its caches are no longer its own."""
+
+LEAST_WAIT = 50e-6
+"""Seconds of waiting that are no interruption."""
 
 RESAMPLES = 400
 CONFIDENCE = 0.95
@@ -108,6 +117,7 @@ class Latency:
         speedup: how many times as fast as the first model: the median of the turns' ratios.
         low, high: the 95 % interval of `speedup`.
         turns: how many there were.
+        disturbed: the share of turns that other programs interrupted, and that are left out.
     """
 
     micros: float
@@ -115,6 +125,7 @@ class Latency:
     low: float
     high: float
     turns: int
+    disturbed: float = 0.0
 
 
 def latencies(
@@ -148,14 +159,34 @@ def latencies(
     round_time = (time.perf_counter() - begun) / WARM
     turns = max(LEAST_TURNS, min(MOST_TURNS, math.ceil(seconds / max(2 * round_time, 1e-6))))
     random = np.random.default_rng(seed)
-    times = np.zeros((0, len(sessions)))
+    times = np.zeros((0, len(sessions), 2))
     found: list[Latency] = []
-    for _ in range(AGAIN):
+    for number in range(AGAIN_IF_BUSY):
         times = np.concatenate([times, _turns(sessions, given, turns, random, clock)])
-        found = [_latency(times[:, 0], times[:, k], random) for k in range(len(sessions))]
-        if all(latency.high - latency.low <= NARROW * latency.speedup for latency in found):
+        kept = quiet(times)
+        disturbed = 1 - len(kept) / len(times)
+        used = kept if len(kept) >= LEAST_TURNS else times
+        found = [
+            replace(_latency(used[:, 0, 0], used[:, k, 0], random), disturbed=disturbed)
+            for k in range(len(sessions))
+        ]
+        if len(kept) >= LEAST_TURNS and all(each.high - each.low <= NARROW * each.speedup for each in found):
+            break
+        if number + 1 >= AGAIN and disturbed < BUSY:
             break
     return found
+
+
+BUSY = 0.1
+"""The share of turns that are disturbed from which on a machine is busy."""
+
+
+def quiet(times: Floats) -> Floats:
+    """The turns in which no run was interrupted: of each the seconds by its clock, and those that went by."""
+    waited = times[:, :, 1] - times[:, :, 0]
+    is_quiet = (waited <= np.maximum((DISTURBED - 1) * times[:, :, 0], LEAST_WAIT)).all(axis=1)
+    kept: Floats = times[is_quiet]
+    return kept
 
 
 def _turns(
@@ -164,22 +195,20 @@ def _turns(
     turns: int,
     random: np.random.Generator,
     clock: Callable[[], float],
-) -> npt.NDArray[np.float64]:
-    """Seconds by turn and session; each turn has an order of its own."""
-    times, order = np.zeros((turns, len(sessions))), np.arange(len(sessions))
+) -> Floats:
+    """Seconds by turn and session, by the clock and as they went by; each turn has an order of its own."""
+    times, order = np.zeros((turns, len(sessions), 2)), np.arange(len(sessions))
     for turn in range(turns):
         random.shuffle(order)
         for k in order.tolist():
             sessions[k].run(None, feeds)
-            start = clock()
+            begun, start = time.perf_counter(), clock()
             sessions[k].run(None, feeds)
-            times[turn, k] = clock() - start
+            times[turn, k] = clock() - start, time.perf_counter() - begun
     return times
 
 
-def _latency(
-    first: npt.NDArray[np.float64], own: npt.NDArray[np.float64], random: np.random.Generator
-) -> Latency:
+def _latency(first: Floats, own: Floats, random: np.random.Generator) -> Latency:
     ratios = first / own
     drawn = random.integers(0, len(ratios), (RESAMPLES, len(ratios)))
     medians = np.sort(np.median(ratios[drawn], axis=1))

@@ -89,6 +89,7 @@ def fastest(
         speedup=chosen.speedup,
         low=chosen.low,
         high=chosen.high,
+        disturbed=chosen.disturbed,
         sizes=_by_size(sizes, found[0], found[best + 1]) if len(sizes) > 1 else (),
     )
     if model.elsewhere and runner is None:
@@ -125,7 +126,8 @@ def mean_latency(own: Sequence[Latency], first: Sequence[Latency], weights: Sequ
         speedup(ratios) for ratios in zip(*((at.low, at.speedup, at.high) for at in own), strict=True)
     )
     micros = math.fsum(w * at.micros for w, at in zip(weights, own, strict=True))
-    return Latency(micros, middle, low, high, min(at.turns for at in own))
+    turns, disturbed = min(at.turns for at in own), max(at.disturbed for at in own)
+    return Latency(micros, middle, low, high, turns, disturbed)
 
 
 def best_of(found: Sequence[Latency], slowest: Sequence[float]) -> int:

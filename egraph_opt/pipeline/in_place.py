@@ -100,8 +100,8 @@ class Places:
         """
         self.profiled += 1
         path = write_model(made, self.folder / f"profiled{self.profiled}.onnx", like=self.loaded)
+        graph = name_nodes(path)
         kernels = self.profiler(path)
-        graph = onnx.load(path, load_external_data=False).graph
         chosen = {
             value.name: info.origins[node].chosen
             for node in made.graph
@@ -136,6 +136,15 @@ class Places:
         for seen, price in kernels:
             took = max(rest * price / whole, LEAST)
             self.prices.learn(specimen_key(seen), self.model.kernel_name(seen), took, price)
+
+
+def name_nodes(path: Path) -> onnx.GraphProto:
+    """The graph of a file, in which nodes without a name have got that of their result, for the profile."""
+    model = onnx.load(path, load_external_data=False)
+    for node in model.graph.node:
+        node.name = node.name or next(filter(None, node.output), "")
+    path.write_bytes(model.SerializeToString())
+    return model.graph
 
 
 def choose_by_place(

@@ -205,6 +205,7 @@ class LatencyReport:
         runtime: its name.
         places: what was predicted, where graphs were profiled.
         sizes: where a choice is for several, what was timed at each; the other figures are of their mean.
+        disturbed: the share of turns that other programs interrupted, and that are left out.
     """
 
     provider: str
@@ -219,6 +220,7 @@ class LatencyReport:
     runtime: str = "onnxruntime"
     places: PlaceReport | None = None
     sizes: Sequence[SizeLatency] = ()
+    disturbed: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ MOST_TENSORS = 4
 """Of tensors that are converted so many are named."""
 
 
+BUSY = 0.1
+"""The share of disturbed turns from which on a reader should know."""
+
+
 def change_text(before: float, after: float) -> str:
     if not before or not math.isfinite(after / before):
         return ""
@@ -60,6 +64,8 @@ def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:
         note += f", {latency.runtime}"
     if latency.candidates > 1:
         note += f", best of {latency.candidates}"
+    if latency.disturbed >= BUSY:
+        note += f"; other programs disturbed {latency.disturbed:.0%} of the turns"
     change = change_text(latency.before, latency.after)
     return "microseconds", number_text(latency.before), number_text(latency.after), change, Text(note)
 

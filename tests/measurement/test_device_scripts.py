@@ -27,7 +27,10 @@ NOT_HERE = ("ascend_ais_bench", "ascend_msame", "trtexec")
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    onnx.save(parser.parse_model(MODEL), tmp_path / "model.onnx")
+    found = parser.parse_model(MODEL)
+    for node in found.graph.node:
+        node.name = f"make_{node.output[0]}"
+    onnx.save(found, tmp_path / "model.onnx")
     return tmp_path / "model.onnx"
 
 

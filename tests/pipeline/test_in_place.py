@@ -7,7 +7,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import onnx
 import pytest
 from onnx import parser
 
@@ -132,8 +131,9 @@ def test_onnxruntime_says_what_nodes_took_in_their_place(tmp_path: Path) -> None
     cost = OnnxRuntime(store=Store(tmp_path / "times.sqlite"))
     report = optimize(parser.parse_model(text), cost).report
     assert report.latency is not None
-    if report.latency.places is not None:  # unless the clock preferred the original
-        places = report.latency.places
-        assert places.profiled >= 2
+    places = report.latency.places
+    if report.status == "optimized":  # unless the clock preferred the original
+        assert places is not None and places.profiled >= 2
         assert all(sums > 0 for sums in (places.before_alone, places.after_alone, places.after_in_place))
-    onnx.checker.check_model(parser.parse_model(text))
+    else:
+        assert places is None and "slower" in report.reason

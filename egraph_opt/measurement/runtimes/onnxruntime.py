@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.graph.timed_runtime import Kernel, Run, faster_half
+from egraph_opt.graph.timed_runtime import Kernel, Run, undisturbed
 from egraph_opt.imports import onnxruntime
 
 ENTERING, LEAVING = "ReorderInput", "ReorderOutput"
@@ -95,7 +95,7 @@ class ProfiledSession:
             key = str(event["name"]).removesuffix(_KERNEL), str(event["args"].get("op_name", ""))
             times.setdefault(key, []).append(float(event["dur"]))
         rows = reversed(times.items())
-        return [Kernel(op, names_of(name), faster_half(own)) for (name, op), own in rows]
+        return [Kernel(op, names_of(name), undisturbed(own)) for (name, op), own in rows]
 
 
 def names_of(kernel: str) -> tuple[str, ...]:

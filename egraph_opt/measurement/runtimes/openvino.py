@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from egraph_opt.errors import CostModelError, LimitsError, UnknownSettingError
-from egraph_opt.graph.timed_runtime import Feeds, Kernel, Run, faster_half
+from egraph_opt.graph.timed_runtime import Feeds, Kernel, Run, undisturbed
 
 REORDER = "Reorder"
 """Conversions between layouts or precisions, which it inserts."""
@@ -143,10 +143,10 @@ class ProfiledInference:
         found, before = [], 0.0
         for node in filter(_has_kernel, self._profiles[-1]):
             if node.node_type == REORDER:
-                before += faster_half(times[node.node_name])
+                before += undisturbed(times[node.node_name])
             elif node.node_type not in NO_KERNELS:
                 names = fused.get(node.node_name, (node.node_name,))
-                found.append(Kernel(node.node_type, names, before + faster_half(times[node.node_name])))
+                found.append(Kernel(node.node_type, names, before + undisturbed(times[node.node_name])))
                 before = 0.0
         return found
 

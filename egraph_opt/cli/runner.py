@@ -68,6 +68,7 @@ def time_(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL..", help="Files.", show_default=False)],
     runtime: Annotated[str, typer.Option(metavar="|".join(RUNTIMES))] = RUNTIMES[0],
     threads: Annotated[int, typer.Option(min=1, help="Of a run.")] = 1,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Print what each node takes, too.")] = False,
 ) -> None:
     """Time models here, and print what `--runner` reads: `ssh board egraph-opt runner time ..`.
 
@@ -83,7 +84,7 @@ def time_(
         made: Runtime = OrtRuntime(threads) if runtime == RUNTIMES[0] else OpenVinoRuntime(threads)
         made.check()
     for model in models:
-        print(json.dumps({"model": str(model), **_timed(model, made)}), flush=True)
+        print(json.dumps({"model": str(model), **_timed(model, made, nodes)}), flush=True)
 
 
 @runner.command()
@@ -147,15 +148,21 @@ def measure(
     typer.echo(f"{measured} of {len(rows)} nodes measured, written to {output}")
 
 
-def _timed(path: Path, runtime: Runtime) -> dict[str, object]:
+def _timed(path: Path, runtime: Runtime, nodes: bool) -> dict[str, object]:
     import onnx
 
+    from egraph_opt.measurement.places import by_name, profile
     from egraph_opt.measurement.store import machine_name
     from egraph_opt.measurement.whole import latencies
 
     try:
         proto = onnx.load(path, load_external_data=False)
         (found,) = latencies([str(path)], runtime, {}, proto, seconds=SECONDS)
+        said: dict[str, object] = {"micros": found.micros, "device": machine_name()}
+        if nodes:
+            with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+                kernels = profile(str(path), proto, runtime, {}, SECONDS, str(Path(folder) / "profile"))
+            said["nodes"] = by_name(proto.graph, kernels)
     except Exception as error:  # runtimes raise what they like
         return {"error": " ".join(str(error).split()) or type(error).__name__}
-    return {"micros": found.micros, "device": machine_name()}
+    return said

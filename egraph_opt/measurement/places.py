@@ -97,6 +97,17 @@ def _numbers(graph: onnx.GraphProto) -> dict[str, int]:
     return found
 
 
+def by_name(graph: onnx.GraphProto, kernels: Iterable[Kernel]) -> dict[str, float]:
+    """Microseconds by the name of a node or a tensor, of each kernel the first one that the graph has."""
+    named = _numbers(graph)
+    found: defaultdict[str, float] = defaultdict(float)
+    for kernel in kernels:
+        name = next((name for name in kernel.names if name in named), None)
+        if name is not None:
+            found[name] += kernel.micros
+    return dict(found)
+
+
 def _first_of(together: Sequence[int]) -> list[int]:
     """Per node the first one of its number."""
     first: dict[int, int] = {}

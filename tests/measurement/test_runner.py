@@ -175,13 +175,20 @@ def test_a_runner_that_makes_no_sense_is_refused(given: dict[str, object], said:
 
 def test_the_commands_fit_together(tmp_path: Path, files: list[Path]) -> None:
     """What `runner time` prints is what `--runner` reads, of both runtimes that are here."""
-    tool = CliRunner()
+    tool, named = CliRunner(), tmp_path / "named.onnx"
+    model = onnx.load(files[0])
+    for k, node in enumerate(model.graph.node):
+        node.name = f"n{k}"
+    onnx.save(model, named)
     for runtime in ("onnxruntime", "openvino"):
         answer = tool.invoke(app, ["runner", "time", "--runtime", runtime, *map(str, files)])
         assert answer.exit_code == 0, answer.output
         entries = [json.loads(line) for line in answer.stdout.splitlines()]
         assert [entry["model"] for entry in entries] == list(map(str, files))
         assert all(entry["micros"] > 0 and entry["device"] for entry in entries)
+        shown = tool.invoke(app, ["runner", "time", "--nodes", "--runtime", runtime, str(named)])
+        nodes = json.loads(shown.stdout)["nodes"]
+        assert nodes and set(nodes) <= {"x", "a", "b", "y", "n0", "n1", "n2"}
     bad = tool.invoke(app, ["runner", "time", str(tmp_path / "none.onnx")])
     assert "error" in json.loads(bad.stdout)
     assert tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])]).exit_code == 1

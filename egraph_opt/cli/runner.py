@@ -161,7 +161,9 @@ def _timed(path: Path, runtime: Runtime, nodes: bool) -> dict[str, object]:
         said: dict[str, object] = {"micros": found.micros, "device": machine_name()}
         if nodes:
             with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
-                kernels = profile(str(path), proto, runtime, {}, SECONDS, str(Path(folder) / "profile"))
+                kernels = profile(
+                    *(str(path), proto, runtime, {}), seconds=SECONDS, prefix=str(Path(folder) / "profile")
+                )
             said["nodes"] = by_name(proto.graph, kernels)
     except Exception as error:  # runtimes raise what they like
         return {"error": " ".join(str(error).split()) or type(error).__name__}

@@ -135,7 +135,13 @@ def _join(graph: onnx.GraphProto, unit: Sequence[int], owner: dict[int, int]) ->
 
 
 def profile(
-    path: str, proto: onnx.ModelProto, runtime: Runtime, sizes: Mapping[str, int], seconds: float, prefix: str
+    path: str,
+    proto: onnx.ModelProto,
+    runtime: Runtime,
+    sizes: Mapping[str, int],
+    *,
+    seconds: float,
+    prefix: str,
 ) -> list[Kernel]:
     """What a runtime runs of a model.
 

@@ -84,7 +84,7 @@ class Runner:
         Args:
             heard: called with the number of a model and its time, as soon as that is known.
         """
-        return _Asked(self, models, heard).answers()
+        return _Calls(self, models, heard).answers()
 
     def arguments(self, models: Sequence[Path]) -> list[str]:
         """The command for some models."""
@@ -98,7 +98,7 @@ class Runner:
         return arguments
 
 
-class _Asked:
+class _Calls:
     """Models, of which a command is asked until all have an answer."""
 
     def __init__(self, runner: Runner, models: Sequence[Path], heard: Heard) -> None:

@@ -73,7 +73,7 @@ def fastest(
     if runner is not None:
         told = replace(told, provider="", threads=0, runtime=runner.command)
     try:
-        found = _time(original, results, runtime, sizes, seed, runner)
+        found = _time(original, results, runtime, sizes, seed=seed, runner=runner)
     except Exception as error:  # the runtime raises what it likes
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return Timed(0, replace(told, reason=f"not timed: {reason}"))
@@ -157,6 +157,7 @@ def _time(
     results: Sequence[Result],
     runtime: Runtime,
     sizes: Sequence[SizePoint],
+    *,
     seed: int,
     runner: Runner | None,
 ) -> list[list[Latency]]:

@@ -64,9 +64,8 @@ def profiler_of(
     runtime = model.runtime
     if runtime is None:
         return None
-    return lambda path: apart(
-        *(profile, str(path), original, runtime, points, SECONDS, str(folder / "profile")), seconds=LONGEST
-    )
+    timed = partial(profile, seconds=SECONDS, prefix=str(folder / "profile"))
+    return lambda path: apart(timed, str(path), original, runtime, points, seconds=LONGEST)
 
 
 def _profile_on(runner: Runner, path: Path) -> list[Kernel]:
@@ -77,7 +76,7 @@ def _profile_on(runner: Runner, path: Path) -> list[Kernel]:
 
 
 @dataclass
-class Places:
+class ProfiledGraphs:
     """What was learned of the nodes of some graphs, as they were chosen of an e-graph.
 
     Attributes:
@@ -148,7 +147,10 @@ def name_nodes(path: Path) -> onnx.GraphProto:
 
 
 def choose_by_place(
-    places: Places, first: Sequence[Iteration], choose: Callable[[CostModel], Iteration | None], late: float
+    places: ProfiledGraphs,
+    first: Sequence[Iteration],
+    choose: Callable[[CostModel], Iteration | None],
+    late: float,
 ) -> None:
     """Choose again by what nodes take in their place, until the choice stays.
 
@@ -199,7 +201,9 @@ def predicted(model: CostModel, extracted: Extracted | None) -> float:
     return math.fsum(price_of(model, view.views[number]) for number in numbers)
 
 
-def prediction(places: Places, given: Iteration, chosen: Iteration, points: Mapping[str, int]) -> PlaceReport:
+def prediction(
+    places: ProfiledGraphs, given: Iteration, chosen: Iteration, points: Mapping[str, int]
+) -> PlaceReport:
     """What was predicted of a model and of what was made of it, by nodes alone and in their place.
 
     Nodes of the model that are equal to others run in no graph of the e-graph, and are priced alone.

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -35,7 +35,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.size_points import SizePoint, SizesLike, check_assumed, check_runs, sizes_said
+from egraph_opt.pipeline.size_points import SizePoint, SizesLike, prepare, size_points
 from egraph_opt.pipeline.sizes import points_of, true_sizes
 from egraph_opt.pipeline.stored_region import restored
 from egraph_opt.pipeline.target import SaturatedFor
@@ -44,6 +44,10 @@ from egraph_opt.pipeline.timed_choice import extract_and_verify, good_graphs
 from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.report.law_answer import LawAnswer
+
+Assume = Mapping[str, Any] | None
+Points = Mapping[str, int]
+NOTHING: Points = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class Saturated:
         """
         return self.saturated_for.mismatch(cost_model(cost))
 
-    def _model(self, cost: str | CostModel, assume: Mapping[str, Any] | None = None) -> CostModel:
+    def _model(self, cost: str | CostModel, assume: Assume = None) -> CostModel:
         model = cost_model(cost)
         if self.region is not None and (lacking := self.saturated_for.mismatch(model)):
             raise TargetMismatchError(
@@ -180,7 +184,7 @@ class Saturated:
         *,
         extractor: ExtractorLike = "auto",
         objective: ObjectiveLike = "cost",
-        assume: Mapping[str, Any] | None = None,
+        assume: Assume = None,
         verify: bool = True,
         strict: bool = False,
         seed: int = 0,
@@ -212,14 +216,9 @@ class Saturated:
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
             return unchanged(self.original, model)
-        points, *beside = self._size_points(model, assume, sizes)
-        request = Request(
-            model=model,
+        asked = replace(
+            self._request(model, assume, sizes, clock),
             objective=wanted,
-            ranges=self._ranges(assume),
-            points=points.points,
-            deadline=self._deadline(model, [points, *beside], clock),
-            end=self._end(),
             extractor=extractor,
             seed=seed,
             warm=warm,
@@ -229,22 +228,24 @@ class Saturated:
             measure=model.confirm if measure is None else measure,
             again=self.again if restarts else None,
             metadata=metadata,
-            sizes=(points, *beside),
         )
-        return extract_and_verify(self.original, region, request, clock)
+        return extract_and_verify(self.original, region, asked, clock)
 
-    def _size_points(
-        self, model: CostModel, assume: Mapping[str, Any] | None, sizes: SizesLike | None
-    ) -> list[SizePoint]:
-        """The sizes at which graphs are priced."""
+    def _request(
+        self, model: CostModel, assume: Assume, sizes: SizesLike | None = None, clock: Clock | None = None
+    ) -> Request:
+        """What is asked of a cost model at some sizes."""
         ranges = self._ranges(assume)
-        found = []
-        for said, weight in sizes_said(self.loaded, sizes) or [({}, 1.0)]:
-            check_assumed(ranges, said, self.loaded.source)
-            points = self.points(model, assume, said)
-            check_runs(points, said, self.loaded.source)
-            found.append(SizePoint(points, weight, said))
-        return found
+        found = size_points(self.loaded, sizes, ranges, lambda said: self.points(model, assume, said))
+        return Request(
+            model=model,
+            objective=objective_of("cost"),
+            ranges=ranges,
+            points=found[0].points,
+            deadline=self._deadline(model, found, clock),
+            end=self._end(),
+            sizes=tuple(found),
+        )
 
     def explain(self, cost: str | CostModel = DEFAULT_COST, node: str | None = None) -> Explanation:
         """`Result.explain` of the result, which is not verified.
@@ -273,7 +274,7 @@ class Saturated:
         return LawQuestion(*asked, model.unit, key).answer(law, at)
 
     def best(
-        self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None
+        self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Assume = None
     ) -> list[Result]:
         """Good graphs, none twice, to be timed or looked at: the cheapest first, which is verified.
 
@@ -282,17 +283,7 @@ class Saturated:
         model = self._model(cost, assume)
         if self.region is None or self.limits.seconds == 0:
             return [unchanged(self.original, model)]
-        points = self.points(model, assume)
-        request = Request(
-            model=model,
-            objective=objective_of("cost"),
-            ranges=self._ranges(assume),
-            points=points,
-            deadline=self._deadline(model, [SizePoint(points, 1.0, {})]),
-            end=self._end(),
-            measure=count,
-            sizes=(SizePoint(points, 1.0, {}),),
-        )
+        request = replace(self._request(model, assume), measure=count)
         return list(good_graphs(self.original, self.region, request, Clock(None)).by_request.values())
 
     def solve(
@@ -300,7 +291,7 @@ class Saturated:
         cost: str | CostModel = DEFAULT_COST,
         *,
         extractor: ExtractorLike = "auto",
-        assume: Mapping[str, Any] | None = None,
+        assume: Assume = None,
         seed: int = 0,
         warm: Extracted | None = None,
         on_interrupt: OnInterrupt = "best",
@@ -338,7 +329,7 @@ class Saturated:
             )
 
     def priced(
-        self, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None, seed: int = 0
+        self, cost: str | CostModel = DEFAULT_COST, *, assume: Assume = None, seed: int = 0
     ) -> PricedEgraph:
         """The e-graph with its costs and what is chosen of it, for other programs: `to_json`, `to_dot`.
 
@@ -357,25 +348,17 @@ class Saturated:
         clock = clock or Clock(None)
         if model.runtime is not None and self.region is not None:
             clock("price")
-            for size in sizes:
-                key = key_of(model, size.points, self.limits.fold_bytes)
-                for part in self.region.walk():
-                    model.prepare(part.compiled(key).view.views, clock.share)
+            prepare(model, self.region, sizes, self.limits.fold_bytes, clock.share)
         return self.limits.choice_deadline(math.fsum(self.seconds.values()), reading(self.seconds))
 
     def _end(self) -> float:
         """When a result whose choice begins now has to be there."""
         return time.monotonic() + max(self.limits.seconds - math.fsum(self.seconds.values()), 0.0)
 
-    def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, Assumption]:
+    def _ranges(self, assume: Assume) -> dict[str, Assumption]:
         return {**self.assume, **assumptions_for(self.loaded, assume)}
 
-    def points(
-        self,
-        model: CostModel,
-        assume: Mapping[str, Any] | None = None,
-        said: Mapping[str, int] = MappingProxyType({}),
-    ) -> Mapping[str, int]:
+    def points(self, model: CostModel, assume: Assume = None, said: Points = NOTHING) -> Points:
         """What symbolic dims are priced at: a number by name; `said` is what the user wants of some."""
         region = self.region
         points = points_of(region.inputs if region else (), self._ranges(assume), said)
@@ -392,7 +375,7 @@ class Saturated:
         name: str,
         *,
         extractor: ExtractorLike = "auto",
-        assume: Mapping[str, Any] | None = None,
+        assume: Assume = None,
         seed: int = 0,
     ) -> list[TensorAlternative]:
         """What could compute a tensor, and what the cheapest graph with each would cost.

@@ -6,16 +6,18 @@ A choice is priced at the mean of what it costs at each of them, and timed at ea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.repricing import key_of
 from egraph_opt.errors import InputShapeError, hint_of
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.inference.graph import names_of_dims
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.original import OriginalNode, original_cost
+from egraph_opt.pipeline.region import Region
 
 SizesLike = Mapping[str, str] | Sequence[Mapping[str, int] | tuple[Mapping[str, int], float]]
 """By the name of an input its sizes, as `parse_sizes` reads them; or sizes by dim, perhaps with a weight."""
@@ -143,6 +145,30 @@ def _is_size(size: object) -> bool:
     return isinstance(size, int) and not isinstance(size, bool) and size >= 1
 
 
+def size_points(
+    loaded: LoadedModel,
+    sizes: SizesLike | None,
+    ranges: Assumptions,
+    points_at: Callable[[Mapping[str, int]], Mapping[str, int]],
+) -> list[SizePoint]:
+    """The sizes at which graphs are priced; one where nothing is said.
+
+    Args:
+        ranges: what is assumed.
+        points_at: a number per symbol, where the user wants some of them.
+
+    Raises:
+        InputShapeError: what is said makes no sense, see `sizes_said`; or the model does not run there.
+    """
+    found = []
+    for said, weight in sizes_said(loaded, sizes) or [({}, 1.0)]:
+        check_assumed(ranges, said, loaded.source)
+        points = points_at(said)
+        check_runs(points, said, loaded.source)
+        found.append(SizePoint(points, weight, said))
+    return found
+
+
 def check_assumed(ranges: Assumptions, said: Mapping[str, int], source: str) -> None:
     """Raises InputShapeError where a size is none that was assumed."""
     for name, size in said.items():
@@ -157,6 +183,20 @@ def check_runs(points: Mapping[str, int], said: Mapping[str, int], source: str) 
     if any(points.get(name, size) != size for name, size in said.items()):
         sizes = ", ".join(f"{name}={size}" for name, size in said.items())
         raise InputShapeError(f"{source}: sizes: it does not run at {sizes}")
+
+
+def prepare(
+    model: CostModel,
+    region: Region,
+    sizes: Sequence[SizePoint],
+    fold_bytes: int,
+    share: Callable[[float], None],
+) -> None:
+    """Let a cost model measure, or look up, all that it will price; `share` is told how much is done."""
+    for size in sizes:
+        key = key_of(model, size.points, fold_bytes)
+        for part in region.walk():
+            model.prepare(part.compiled(key).view.views, share)
 
 
 def mean_cost(nodes: Sequence[OriginalNode], model: CostModel, sizes: Sequence[SizePoint]) -> float:

@@ -17,7 +17,7 @@ from egraph_opt.pipeline.candidates import model_variants
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction import Request, extract_cheapest
 from egraph_opt.pipeline.fastest import fastest
-from egraph_opt.pipeline.in_place import Places, choose_by_place, prediction, profiler_of
+from egraph_opt.pipeline.in_place import ProfiledGraphs, choose_by_place, prediction, profiler_of
 from egraph_opt.pipeline.limits import Clock, total
 from egraph_opt.pipeline.optimization_report import handed_back
 from egraph_opt.pipeline.original import GivenModel
@@ -108,7 +108,7 @@ def good_graphs(original: GivenModel, region: Region, request: Request, clock: C
     return found
 
 
-def add_by_place(found: GoodGraphs) -> Places | None:
+def add_by_place(found: GoodGraphs) -> ProfiledGraphs | None:
     """Add graphs that what nodes take in their place prefers; None where nothing profiles.
 
     What goes wrong leaves what is known without it.
@@ -134,7 +134,7 @@ def add_by_place(found: GoodGraphs) -> Places | None:
         profiler = profiler_of(request.model, proto, dict(request.points), _runner(request), folder)
         if profiler is None:
             return None
-        places = Places(request.model, original.loaded, profiler, folder)
+        places = ProfiledGraphs(request.model, original.loaded, profiler, folder)
         found.clock("measure")
         try:
             choose_by_place(places, found.by_request[request].iterations, choose, request.deadline)

@@ -44,7 +44,9 @@ def network() -> onnx.ModelProto:
 def test_all_nodes_of_a_network_have_a_place_in_each_runtime(tmp_path: Path, runtime: Runtime) -> None:
     model = network()
     onnx.save(model, tmp_path / "model.onnx")
-    kernels = profile(str(tmp_path / "model.onnx"), model, runtime, {}, 0.05, str(tmp_path / "profile"))
+    kernels = profile(
+        *(str(tmp_path / "model.onnx"), model, runtime, {}), seconds=0.05, prefix=str(tmp_path / "profile")
+    )
     places = timed_places(model.graph, kernels)
     of = {node: place for place in places for node in place.nodes}
     assert sorted(of) == list(range(9)) or sorted(of) == [0, 1, 2, 3, 4, 5, 7, 8]  # a view may be no kernel

@@ -12,8 +12,10 @@ From the documentation of CANN and of ais_bench; not run by the authors, who hav
 from __future__ import annotations
 
 import csv
+import json
+from pathlib import Path
 
-from egraph_opt.measurement.device_scripts.shared import Path, answer_all, json, run, setting
+from egraph_opt.measurement.device_scripts.shared import answer_all, run, setting
 
 
 def time(model: Path, folder: Path) -> dict[str, object]:

@@ -11,7 +11,9 @@ From the documentation of CANN and of msame; not run by the authors, who have no
 
 from __future__ import annotations
 
-from egraph_opt.measurement.device_scripts.shared import Path, answer_all, number_in, run, setting
+from pathlib import Path
+
+from egraph_opt.measurement.device_scripts.shared import answer_all, number_in, run, setting
 
 
 def time(model: Path, folder: Path) -> dict[str, object]:

@@ -8,10 +8,13 @@ It takes all execution providers and processors that there are, and 1 for each s
 
 from __future__ import annotations
 
+import json
 import platform
+import sys
+from pathlib import Path
 from typing import Any
 
-from egraph_opt.measurement.device_scripts.shared import Path, answer_all, json, number_in, run, setting, sys
+from egraph_opt.measurement.device_scripts.shared import answer_all, number_in, run, setting
 
 TOOL = (sys.executable, "-m", "onnxruntime.tools.onnxruntime_test")
 

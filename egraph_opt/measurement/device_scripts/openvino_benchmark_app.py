@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import csv
 import platform
+import sys
+from pathlib import Path
 
-from egraph_opt.measurement.device_scripts.shared import Path, answer_all, number_in, run, setting, sys
+from egraph_opt.measurement.device_scripts.shared import answer_all, number_in, run, setting
 
 
 def tool() -> str:

@@ -11,8 +11,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Path", "answer_all", "json", "number_in", "run", "setting", "sys"]
-
 
 def run(*arguments: str, folder: Path | None = None) -> str:
     """What a tool prints; raises with the last line that says something where it fails."""

@@ -8,10 +8,12 @@ From the documentation of trtexec; not run by the authors, who have no such GPU.
 
 from __future__ import annotations
 
+import json
 import statistics
+from pathlib import Path
 from typing import Any
 
-from egraph_opt.measurement.device_scripts.shared import Path, answer_all, json, run, setting
+from egraph_opt.measurement.device_scripts.shared import answer_all, run, setting
 
 
 def time(model: Path, folder: Path) -> dict[str, object]:

@@ -7,15 +7,16 @@ uses it.  Where nobody can tell, it has no time.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import onnx
 
-from egraph_opt.graph.timed_runtime import Feeds, Kernel, Runtime
+from egraph_opt.graph.timed_runtime import Feeds, Kernel, Runtime, undisturbed
 from egraph_opt.measurement.whole import feeds_for
 
 TAKES_IN = frozenset(
@@ -37,12 +38,10 @@ class TimedPlace:
     Attributes:
         nodes: their numbers in the graph, in order.
         micros: of a run.
-        kernels: how many they are.
     """
 
     nodes: tuple[int, ...]
     micros: float
-    kernels: int
 
 
 def timed_places(
@@ -74,15 +73,13 @@ def timed_places(
     owner = {k: find(k) for k in sorted(known)}
     _join(graph, unit, owner)
     micros: defaultdict[int, float] = defaultdict(float)
-    counts: Counter[int] = Counter()
     for k, took in ran:
         micros[owner[k]] += took
-        counts[owner[k]] += 1
     members: defaultdict[int, list[int]] = defaultdict(list)
     for number, k in enumerate(unit):
         if k in owner:
             members[owner[k]].append(number)
-    return [TimedPlace(tuple(nodes), micros[p], counts[p]) for p, nodes in sorted(members.items())]
+    return [TimedPlace(tuple(nodes), micros[p]) for p, nodes in sorted(members.items())]
 
 
 def _numbers(graph: onnx.GraphProto) -> dict[str, int]:
@@ -143,7 +140,9 @@ def profile(
     seconds: float,
     prefix: str,
 ) -> list[Kernel]:
-    """What a runtime runs of a model.
+    """What a runtime runs of a model, each kernel without what the profiler adds to it.
+
+    That is what the kernels together take longer than a run of which nobody takes a profile.
 
     Args:
         proto: the model whose inputs it has.
@@ -154,12 +153,29 @@ def profile(
     Raises:
         Exception: what the runtime raises for a model that it cannot load or run.
     """
-    feeds: Feeds = feeds_for(proto, runtime.session(path), sizes)[0]
-    session = runtime.profiled(path, Path(prefix))
-    clock = runtime.clock()
+    plain, clock = runtime.session(path), runtime.clock()
+    feeds: Feeds = feeds_for(proto, plain, sizes)[0]
+    profiled, times = runtime.profiled(path, Path(prefix)), list[float]()
     begun, late = clock(), time.monotonic() + BUSY * seconds
     for run in range(WARM + MOST_RUNS):
         if run >= WARM + LEAST_RUNS and (clock() - begun > seconds or time.monotonic() > late):
             break
-        session.run(feeds)
-    return session.kernels()
+        profiled.run(feeds)
+        start = clock()
+        plain.run(None, dict(feeds))
+        times.append(1e6 * (clock() - start))
+    return without_profiler(profiled.kernels(), undisturbed(times))
+
+
+def without_profiler(kernels: Sequence[Kernel], whole: float) -> list[Kernel]:
+    """Kernels that take together what a run takes: each has the same part of the difference.
+
+    Args:
+        whole: microseconds of a run.
+    """
+    added = (math.fsum(kernel.micros for kernel in kernels) - whole) / max(len(kernels), 1)
+    return [replace(kernel, micros=max(kernel.micros - added, LEAST * kernel.micros)) for kernel in kernels]
+
+
+LEAST = 0.2
+"""The share of what a profiler says of a kernel that it takes at least."""

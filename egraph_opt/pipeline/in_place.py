@@ -116,7 +116,7 @@ class ProfiledGraphs:
             found = True
             parts = dict.fromkeys(e_node[k] for k in place.nodes)
             if -1 not in parts:
-                self._learn(list(parts), extracted, self.model.in_model(place.micros, place.kernels))
+                self._learn(list(parts), extracted, place.micros)
         return found
 
     def _learn(self, e_nodes: Sequence[int], extracted: Extracted, micros: float) -> None:

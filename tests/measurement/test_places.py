@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from egraph_opt.graph.timed_runtime import Kernel, Runtime
-from egraph_opt.measurement.places import TimedPlace, profile, timed_places
+from egraph_opt.measurement.places import TimedPlace, profile, timed_places, without_profiler
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
 
@@ -53,16 +53,16 @@ def test_all_nodes_of_a_network_have_a_place_in_each_runtime(tmp_path: Path, run
     assert of[0] is of[1] and of[0] is not of[2], "a convolution takes in its Relu"
     assert of[2] is of[3] is of[4] or of[3] is of[4], "and, in some runtimes, a sum"
     assert of[7] is of[8] and of[5] is not of[2]
-    assert all(place.micros > 0 and place.kernels >= 1 for place in places)
+    assert all(place.micros > 0 for place in places)
 
 
 def test_a_node_without_a_kernel_is_fused_before_or_behind() -> None:
     graph = network().graph
     kernels = [Kernel("Conv", ("r1",), 10.0), Kernel("Conv", ("second",), 20.0), Kernel("Pool", ("g",), 3.0)]
     assert timed_places(graph, kernels) == [
-        TimedPlace((0, 1), 10.0, 1),
-        TimedPlace((2, 3, 4), 20.0, 1),
-        TimedPlace((5,), 3.0, 1),
+        TimedPlace((0, 1), 10.0),
+        TimedPlace((2, 3, 4), 20.0),
+        TimedPlace((5,), 3.0),
     ]
 
 
@@ -73,13 +73,12 @@ def test_nodes_of_one_price_are_one_place() -> None:
         Kernel("?", ("nobody",), 9.0),
     ]
     places = timed_places(network().graph, kernels, together=[0, 0, 1, 2, 3, 4, 5, 6, 7])
-    assert places == [TimedPlace((0, 1), 12.0, 2)]
+    assert places == [TimedPlace((0, 1), 12.0)]
 
 
 def test_a_kernel_of_several_nodes_puts_them_together() -> None:
     kernels = [Kernel("A", ("sum",), 1.0), Kernel("B", ("pool",), 2.0), Kernel("C", ("sum", "pool"), 4.0)]
     assert timed_places(network().graph, kernels)[0].micros == 7.0
-    assert timed_places(network().graph, kernels)[0].kernels == 3
 
 
 def test_what_two_places_use_belongs_to_neither() -> None:
@@ -87,3 +86,12 @@ def test_what_two_places_use_belongs_to_neither() -> None:
     graph = helper.make_graph(nodes, "g", [], [])
     kernels = [Kernel("Abs", ("a",), 1.0), Kernel("Exp", ("e",), 2.0)]
     assert [place.nodes for place in timed_places(graph, kernels)] == [(1,), (2,)]
+
+
+def test_what_a_profiler_adds_is_taken_off_each_kernel() -> None:
+    kernels = [Kernel("A", ("a",), 10.0), Kernel("B", ("b",), 4.0), Kernel("C", ("c",), 1.0)]
+    assert [kernel.micros for kernel in without_profiler(kernels, 15.0)] == [10.0, 4.0, 1.0]
+    assert [kernel.micros for kernel in without_profiler(kernels, 13.5)] == [9.5, 3.5, 0.5]
+    assert [kernel.micros for kernel in without_profiler(kernels, 18.0)] == [11.0, 5.0, 2.0]
+    assert [kernel.micros for kernel in without_profiler(kernels, 9.0)] == [8.0, 2.0, 0.2]
+    assert without_profiler([], 5.0) == []

@@ -38,8 +38,8 @@ from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.report.figures import PlaceReport
 
-CHOICES = 3
-"""So often at most a graph is chosen by what the one before has shown."""
+CHOICES, CHOOSING = 6, 30.0
+"""So often at most a graph is chosen by what the one before has shown, and so many seconds."""
 
 SECONDS = 1.0
 """How long a graph is profiled, about."""
@@ -169,6 +169,7 @@ def choose_by_place(
         if not places.look(made, info, original):
             return
     last: Iteration | None = first[-1]
+    late = min(late, time.monotonic() + CHOOSING)
     for _ in range(CHOICES):
         if last is None or time.monotonic() > late or not places.look(last.model, last.info, last.extracted):
             return

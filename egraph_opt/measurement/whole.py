@@ -96,7 +96,10 @@ NARROW = 0.03
 """Intervals wider than this ask for more turns."""
 
 AGAIN, AGAIN_IF_BUSY = 3, 8
-"""How often at most they get them; more often while turns are disturbed."""
+"""How often at most they get them; more often while the machine is too busy for any narrow interval."""
+
+WIDE = 0.08
+"""What an interval may be in the end."""
 
 DISTURBED = 1.2
 """A run that takes so many times its processor time was interrupted: its caches are no longer its own."""
@@ -170,15 +173,10 @@ def latencies(
             replace(_latency(used[:, 0, 0], used[:, k, 0], random), disturbed=disturbed)
             for k in range(len(sessions))
         ]
-        if len(kept) >= LEAST_TURNS and all(each.high - each.low <= NARROW * each.speedup for each in found):
-            break
-        if number + 1 >= AGAIN and disturbed < BUSY:
+        width = max((each.high - each.low) / each.speedup for each in found)
+        if len(kept) >= LEAST_TURNS and width <= (NARROW if number + 1 < AGAIN else WIDE):
             break
     return found
-
-
-BUSY = 0.1
-"""The share of turns that are disturbed from which on a machine is busy."""
 
 
 def quiet(times: Floats) -> Floats:

@@ -8,6 +8,7 @@ its price from then on, and the choice is made again, until it stays.
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,9 +99,10 @@ class ProfiledGraphs:
             Exception: what a runtime raises for a model that it cannot load or run.
         """
         self.profiled += 1
-        path = write_model(made, self.folder / f"profiled{self.profiled}.onnx", like=self.loaded)
-        graph = name_nodes(path)
-        kernels = self.profiler(path)
+        with tempfile.TemporaryDirectory(dir=self.folder) as here:  # with its weights it may be large
+            path = write_model(made, Path(here) / "profiled.onnx", like=self.loaded)
+            graph = name_nodes(path)
+            kernels = self.profiler(path)
         chosen = {
             value.name: info.origins[node].chosen
             for node in made.graph

@@ -1,4 +1,4 @@
-"""An Ascend chip: `atc` compiles, `ais_bench` times, and `msprof` says what each kernel took.
+"""Ascend, by `atc`, `ais_bench` and `msprof`.
 
 From the documentation of CANN and of ais_bench; not run by the authors, who have no such chip.
 

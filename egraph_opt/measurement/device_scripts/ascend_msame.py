@@ -1,4 +1,4 @@
-"""An Ascend chip: `atc` compiles, and `msame` times.
+"""Ascend, by `atc` and `msame`.
 
 From the documentation of CANN and of msame; not run by the authors, who have no such chip.
 

@@ -1,4 +1,4 @@
-"""TensorRT: `trtexec` builds an engine, times it, and says what each of its layers took.
+"""TensorRT, by `trtexec`.
 
 From the documentation of trtexec; not run by the authors, who have no such GPU.
 

@@ -161,10 +161,10 @@ def _timed(path: Path, runtime: Runtime, nodes: bool) -> dict[str, object]:
         said: dict[str, object] = {"micros": found.micros, "device": machine_name()}
         if nodes:
             with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
-                kernels = profile(
+                found_nodes = profile(
                     *(str(path), proto, runtime, {}), seconds=SECONDS, prefix=str(Path(folder) / "profile")
                 )
-            said["nodes"] = by_name(proto.graph, kernels)
+            said["nodes"] = by_name(proto.graph, found_nodes.kernels)
     except Exception as error:  # runtimes raise what they like
         return {"error": " ".join(str(error).split()) or type(error).__name__}
     return said

@@ -11,7 +11,7 @@ import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
@@ -38,10 +38,12 @@ class TimedPlace:
     Attributes:
         nodes: their numbers in the graph, in order.
         micros: of a run.
+        kernels: how many they are.
     """
 
     nodes: tuple[int, ...]
     micros: float
+    kernels: int
 
 
 def timed_places(
@@ -73,13 +75,15 @@ def timed_places(
     owner = {k: find(k) for k in sorted(known)}
     _join(graph, unit, owner)
     micros: defaultdict[int, float] = defaultdict(float)
+    counts: Counter[int] = Counter()
     for k, took in ran:
         micros[owner[k]] += took
+        counts[owner[k]] += 1
     members: defaultdict[int, list[int]] = defaultdict(list)
     for number, k in enumerate(unit):
         if k in owner:
             members[owner[k]].append(number)
-    return [TimedPlace(tuple(nodes), micros[p]) for p, nodes in sorted(members.items())]
+    return [TimedPlace(tuple(nodes), micros[p], counts[p]) for p, nodes in sorted(members.items())]
 
 
 def _numbers(graph: onnx.GraphProto) -> dict[str, int]:
@@ -131,6 +135,31 @@ def _join(graph: onnx.GraphProto, unit: Sequence[int], owner: dict[int, int]) ->
             owner[unit[k]] = places.pop()
 
 
+@dataclass(frozen=True)
+class Profile:
+    """What was run of a model.
+
+    Attributes:
+        kernels: in their order.
+        whole: microseconds of a run without a profiler; NaN where nobody knows.
+    """
+
+    kernels: Sequence[Kernel]
+    whole: float = math.nan
+
+    def factor(self, sums: float) -> float:
+        """By what kernels that take so long together are multiplied to take as long as a run, within bounds.
+
+        What disturbs a machine makes all that it does slower, and a profiler knows no processor time.
+        """
+        factor = self.whole / sums if sums > 0 else math.nan
+        return min(max(factor, 1 / FARTHEST), FARTHEST) if math.isfinite(factor) else 1.0
+
+
+FARTHEST = 2.0
+"""Beyond this the sum of kernels is something else than a run."""
+
+
 def profile(
     path: str,
     proto: onnx.ModelProto,
@@ -139,10 +168,8 @@ def profile(
     *,
     seconds: float,
     prefix: str,
-) -> list[Kernel]:
-    """What a runtime runs of a model, each kernel without what the profiler adds to it.
-
-    That is what the kernels together take longer than a run of which nobody takes a profile.
+) -> Profile:
+    """What a runtime runs of a model, in turns with runs of which nobody takes a profile.
 
     Args:
         proto: the model whose inputs it has.
@@ -166,18 +193,4 @@ def profile(
         start = clock()
         plain.run(None, dict(feeds))
         times.append(1e6 * (clock() - start))
-    return without_profiler(profiled.kernels(), undisturbed(times))
-
-
-def without_profiler(kernels: Sequence[Kernel], whole: float) -> list[Kernel]:
-    """Kernels that take together what a run takes: each has the same part of the difference.
-
-    Args:
-        whole: microseconds of a run.
-    """
-    added = (math.fsum(kernel.micros for kernel in kernels) - whole) / max(len(kernels), 1)
-    return [replace(kernel, micros=max(kernel.micros - added, LEAST * kernel.micros)) for kernel in kernels]
-
-
-LEAST = 0.2
-"""The share of what a profiler says of a kernel that it takes at least."""
+    return Profile(profiled.kernels(), undisturbed(times))

@@ -51,6 +51,9 @@ class Variant(CostModel):
     def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         return self.model.of_bodies(node, costs)
 
+    def in_model(self, micros: float, kernels: int) -> float:
+        return self.model.in_model(micros, kernels)
+
     def cost(self, node: NodeView) -> float:
         return self.model.cost(node)
 

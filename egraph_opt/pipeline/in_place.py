@@ -24,7 +24,7 @@ from egraph_opt.cost.pricing import with_given
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.timed_runtime import Kernel
-from egraph_opt.measurement.places import profile, timed_places
+from egraph_opt.measurement.places import Profile, profile, timed_places
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.specimen import specimen_key
 from egraph_opt.measurement.times_journal import Rounds
@@ -48,7 +48,7 @@ SECONDS = 1.0
 LONGEST = 120.0
 """Seconds in which a graph has to be profiled."""
 
-Profiler = Callable[[Path], Sequence[Kernel]]
+Profiler = Callable[[Path], Profile]
 
 
 def profiler_of(
@@ -69,11 +69,12 @@ def profiler_of(
     return lambda path: apart(timed, str(path), original, runtime, points, seconds=LONGEST)
 
 
-def _profile_on(runner: Runner, path: Path) -> list[Kernel]:
+def _profile_on(runner: Runner, path: Path) -> Profile:
     """The profile that a device prints with the time of a model, which is one of those it is chosen by."""
     rounds = Rounds(runner, [path], "the profile")
     rounds.run(0, lambda waiting: [waiting] if waiting else [])
-    return [Kernel("", (name,), micros) for name, micros in rounds.answers[0][0].nodes.items()]
+    times = rounds.answers[0][0].nodes
+    return Profile([Kernel("", (name,), micros) for name, micros in times.items()])
 
 
 @dataclass
@@ -102,7 +103,9 @@ class ProfiledGraphs:
         with tempfile.TemporaryDirectory(dir=self.folder) as here:  # with its weights it may be large
             path = write_model(made, Path(here) / "profiled.onnx", like=self.loaded)
             graph = name_nodes(path)
-            kernels = self.profiler(path)
+            seen = self.profiler(path)
+        whole = math.fsum(kernel.micros for kernel in seen.kernels)
+        factor = seen.factor(self.model.in_model(whole, len(seen.kernels)))
         chosen = {
             value.name: info.origins[node].chosen
             for node in made.graph
@@ -114,11 +117,12 @@ class ProfiledGraphs:
         # Nodes of no e-node are each by themselves.
         together = [e if e >= 0 else -2 - k for k, e in enumerate(e_node)]
         found = False
-        for place in timed_places(graph, kernels, together):
+        for place in timed_places(graph, seen.kernels, together):
             found = True
             parts = dict.fromkeys(e_node[k] for k in place.nodes)
             if -1 not in parts:
-                self._learn(list(parts), extracted, place.micros)
+                took = self.model.in_model(place.micros, place.kernels)
+                self._learn(list(parts), extracted, factor * took)
         return found
 
     def _learn(self, e_nodes: Sequence[int], extracted: Extracted, micros: float) -> None:

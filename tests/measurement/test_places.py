@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from egraph_opt.graph.timed_runtime import Kernel, Runtime
-from egraph_opt.measurement.places import TimedPlace, profile, timed_places, without_profiler
+from egraph_opt.measurement.places import Profile, TimedPlace, profile, timed_places
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
 
@@ -44,10 +44,10 @@ def network() -> onnx.ModelProto:
 def test_all_nodes_of_a_network_have_a_place_in_each_runtime(tmp_path: Path, runtime: Runtime) -> None:
     model = network()
     onnx.save(model, tmp_path / "model.onnx")
-    kernels = profile(
+    seen = profile(
         *(str(tmp_path / "model.onnx"), model, runtime, {}), seconds=0.05, prefix=str(tmp_path / "profile")
     )
-    places = timed_places(model.graph, kernels)
+    places = timed_places(model.graph, seen.kernels)
     of = {node: place for place in places for node in place.nodes}
     assert sorted(of) == list(range(9)) or sorted(of) == [0, 1, 2, 3, 4, 5, 7, 8]  # a view may be no kernel
     assert of[0] is of[1] and of[0] is not of[2], "a convolution takes in its Relu"
@@ -60,9 +60,9 @@ def test_a_node_without_a_kernel_is_fused_before_or_behind() -> None:
     graph = network().graph
     kernels = [Kernel("Conv", ("r1",), 10.0), Kernel("Conv", ("second",), 20.0), Kernel("Pool", ("g",), 3.0)]
     assert timed_places(graph, kernels) == [
-        TimedPlace((0, 1), 10.0),
-        TimedPlace((2, 3, 4), 20.0),
-        TimedPlace((5,), 3.0),
+        TimedPlace((0, 1), 10.0, 1),
+        TimedPlace((2, 3, 4), 20.0, 1),
+        TimedPlace((5,), 3.0, 1),
     ]
 
 
@@ -73,7 +73,7 @@ def test_nodes_of_one_price_are_one_place() -> None:
         Kernel("?", ("nobody",), 9.0),
     ]
     places = timed_places(network().graph, kernels, together=[0, 0, 1, 2, 3, 4, 5, 6, 7])
-    assert places == [TimedPlace((0, 1), 12.0)]
+    assert places == [TimedPlace((0, 1), 12.0, 2)]
 
 
 def test_a_kernel_of_several_nodes_puts_them_together() -> None:
@@ -88,10 +88,7 @@ def test_what_two_places_use_belongs_to_neither() -> None:
     assert [place.nodes for place in timed_places(graph, kernels)] == [(1,), (2,)]
 
 
-def test_what_a_profiler_adds_is_taken_off_each_kernel() -> None:
-    kernels = [Kernel("A", ("a",), 10.0), Kernel("B", ("b",), 4.0), Kernel("C", ("c",), 1.0)]
-    assert [kernel.micros for kernel in without_profiler(kernels, 15.0)] == [10.0, 4.0, 1.0]
-    assert [kernel.micros for kernel in without_profiler(kernels, 13.5)] == [9.5, 3.5, 0.5]
-    assert [kernel.micros for kernel in without_profiler(kernels, 18.0)] == [11.0, 5.0, 2.0]
-    assert [kernel.micros for kernel in without_profiler(kernels, 9.0)] == [8.0, 2.0, 0.2]
-    assert without_profiler([], 5.0) == []
+def test_kernels_take_together_what_a_run_takes() -> None:
+    assert Profile([], 15.0).factor(20.0) == 0.75
+    assert Profile([], 15.0).factor(1.0) == 2.0, "what is that far off is something else"
+    assert Profile([], 15.0).factor(0.0) == Profile([]).factor(20.0) == 1.0

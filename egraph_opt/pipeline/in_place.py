@@ -39,10 +39,10 @@ from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.report.figures import PlaceReport
 
-CHOICES, CHOOSING = 6, 30.0
+CHOICES, CHOOSING = 6, 15.0
 """So often at most a graph is chosen by what the one before has shown, and so many seconds."""
 
-SECONDS = 1.0
+SECONDS = 0.5
 """How long a graph is profiled, about."""
 
 LONGEST = 120.0

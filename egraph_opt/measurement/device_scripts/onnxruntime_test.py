@@ -1,4 +1,4 @@
-"""ONNX Runtime, by `onnxruntime_test`, which is in its wheel.
+"""ONNX Runtime, by `onnxruntime_test` of its wheel.
 
 It takes all execution providers and processors that there are, and 1 for each symbolic dim.
 

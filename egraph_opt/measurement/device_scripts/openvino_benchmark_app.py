@@ -1,4 +1,4 @@
-"""OpenVINO, by `benchmark_app`, which is in its wheel.
+"""OpenVINO, by `benchmark_app` of its wheel.
 
 Inputs have to have sizes; random numbers are in them.
 

@@ -137,7 +137,7 @@ def _join(graph: onnx.GraphProto, unit: Sequence[int], owner: dict[int, int]) ->
 
 
 @dataclass(frozen=True)
-class Profile:
+class RunProfile:
     """What was run of a model.
 
     Attributes:
@@ -169,7 +169,7 @@ def profile(
     *,
     seconds: float,
     prefix: str,
-) -> Profile:
+) -> RunProfile:
     """What a runtime runs of a model, in turns with runs of which nobody takes a profile.
 
     Args:
@@ -194,4 +194,4 @@ def profile(
         start = clock()
         plain.run(None, dict(feeds))
         times.append(1e6 * (clock() - start))
-    return Profile(profiled.kernels(), statistics.median(times))  # as models are timed whole
+    return RunProfile(profiled.kernels(), statistics.median(times))  # as models are timed whole

@@ -24,7 +24,7 @@ from egraph_opt.cost.pricing import with_given
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.timed_runtime import Kernel
-from egraph_opt.measurement.places import Profile, profile, timed_places
+from egraph_opt.measurement.places import RunProfile, profile, timed_places
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.specimen import specimen_key
 from egraph_opt.measurement.times_journal import Rounds
@@ -48,7 +48,7 @@ SECONDS = 0.5
 LONGEST = 120.0
 """Seconds in which a graph has to be profiled."""
 
-Profiler = Callable[[Path], Profile]
+Profiler = Callable[[Path], RunProfile]
 
 
 def profiler_of(
@@ -69,12 +69,12 @@ def profiler_of(
     return lambda path: apart(timed, str(path), original, runtime, points, seconds=LONGEST)
 
 
-def _profile_on(runner: Runner, path: Path) -> Profile:
+def _profile_on(runner: Runner, path: Path) -> RunProfile:
     """The profile that a device prints with the time of a model, which is one of those it is chosen by."""
     rounds = Rounds(runner, [path], "the profile")
     rounds.run(0, lambda waiting: [waiting] if waiting else [])
     times = rounds.answers[0][0].nodes
-    return Profile([Kernel("", (name,), micros) for name, micros in times.items()])
+    return RunProfile([Kernel("", (name,), micros) for name, micros in times.items()])
 
 
 @dataclass

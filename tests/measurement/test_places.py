@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from egraph_opt.graph.timed_runtime import Kernel, Runtime
-from egraph_opt.measurement.places import Profile, TimedPlace, profile, timed_places
+from egraph_opt.measurement.places import RunProfile, TimedPlace, profile, timed_places
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
 
@@ -89,6 +89,6 @@ def test_what_two_places_use_belongs_to_neither() -> None:
 
 
 def test_kernels_take_together_what_a_run_takes() -> None:
-    assert Profile([], 15.0).factor(20.0) == 0.75
-    assert Profile([], 15.0).factor(1.0) == 2.0, "what is that far off is something else"
-    assert Profile([], 15.0).factor(0.0) == Profile([]).factor(20.0) == 1.0
+    assert RunProfile([], 15.0).factor(20.0) == 0.75
+    assert RunProfile([], 15.0).factor(1.0) == 2.0, "what is that far off is something else"
+    assert RunProfile([], 15.0).factor(0.0) == RunProfile([]).factor(20.0) == 1.0

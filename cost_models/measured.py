@@ -89,6 +89,9 @@ class MeasuredRuntime(CostModel):
         """Microseconds of a node within a model, of what it took alone."""
         return answer.micros + answer.entering + answer.leaving
 
+    def in_model(self, micros: float, kernels: int) -> float:
+        return self.micros(Measurement(micros, 0.0, 0.0, kernels, 0.0, 1))
+
     def of_layout(self, node: NodeView) -> float | None:
         """The price of a node that is about the runtime's own layout; None of others."""
         return None

@@ -48,6 +48,7 @@ COMMANDS = {
     "measurements clear": "",
     "runner check": "'sh time.sh {model}'",
     "runner measure": "model.onnx 'sh time.sh {model}' -o nodes.csv",
+    "runner script": "",
     "runner time": "model.onnx",
     "study orders": "model.onnx --random 1 --rewrites convolution",
     "study ablate": "model.onnx --only convolution",
@@ -72,6 +73,7 @@ NO_JSON = {
     "measurements clear",
     "runner check",
     "runner measure",
+    "runner script",
 }
 """Those of `optimize --report -`, what is JSON unasked, and commands that print a line."""
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, progress_on
+from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, progress_on, wrapped
 from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def _named(tools: str | None, known: Mapping[str, Tool], orders: int | None) -> 
 
 
 def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
-    """What matters, in 80 columns: the price under the first cost model."""
+    """What matters, in 80 columns: the price under the first cost model; then what others do better."""
+    from egraph_opt.lab.comparison.verdicts import verdicts
+
     table = Table(box=None, pad_edge=False)
     for name in ("tool", "nodes", costs[0], "faster", "seconds", "MiB", "correct"):
         table.add_column(name, justify="left" if name in ("tool", "correct") else "right")
@@ -121,3 +123,6 @@ def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
         )
         table.add_row(*map(Text, cells))
     print_table(table)
+    for line in verdicts(rows, costs):
+        for part in wrapped(line, first=""):
+            typer.echo(part)

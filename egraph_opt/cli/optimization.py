@@ -124,6 +124,14 @@ def optimize(
             " name: NAME:batch=1,height=320; may be repeated.",
         ),
     ] = None,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:1x320,4x640",
+            help="Several sizes of the symbolic dims of an input that the choice is for, in their order;"
+            " 4x640@3 counts three times; may be repeated for other inputs.",
+        ),
+    ] = None,
     opset: Annotated[
         int | None, typer.Option(metavar="N", help="Convert the model to this opset first.")
     ] = None,
@@ -164,6 +172,10 @@ def optimize(
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
 ) -> None:
     """Optimize a model and write the result."""
+    if sizes and certificate is not None:
+        raise typer.BadParameter(
+            "what is chosen for several --sizes is no bound at one", param_hint="--certificate"
+        )
     if target is None and not dry_run:
         raise typer.BadParameter("the file to write is missing; --dry-run writes none", param_hint="OUT")
     written = None if dry_run else STDOUT if is_stdout(target) else target
@@ -173,7 +185,7 @@ def optimize(
     load_onnx_ir()
     with errors_as_lines():
         wanted = _objective(objective, memory_limit)
-        shapes = _input_shapes(input_shape)
+        shapes, several = _input_shapes(input_shape), _sizes(sizes)
         if [written, report, html].count(STDOUT) > 1:
             raise errors.OutputError("-: one thing is written to stdout: name another file for the report")
         for page in (report, html, certificate):
@@ -225,6 +237,7 @@ def optimize(
                 isolate=True,
                 metadata=not no_metadata,
                 record=certificate is not None,
+                sizes=several,
             )
         if result.report.command and written not in (None, STDOUT):
             named = model.build_command(result.report.inputs, str(written))
@@ -282,6 +295,16 @@ def _input_shapes(texts: list[str] | None) -> dict[str, Sizes]:
             raise errors.InputShapeError(f"--input-shape: {name or 'the input'!r} has two shapes")
         found[name] = sizes
     return found
+
+
+def _sizes(texts: list[str] | None) -> dict[str, str] | None:
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, _, said = text.rpartition(":")
+        if name in found:
+            raise errors.InputShapeError(f"--sizes: {name or 'the input'!r} has sizes twice")
+        found[name] = said
+    return found or None
 
 
 def _objective(name: str, limit: str | None) -> str | tuple[str, float]:

@@ -18,6 +18,7 @@ from egraph_opt.cli.application import (
     parsed_dims,
     progress_on,
     say,
+    write_text,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +68,12 @@ def time_(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL..", help="Files.", show_default=False)],
     runtime: Annotated[str, typer.Option(metavar="|".join(RUNTIMES))] = RUNTIMES[0],
     threads: Annotated[int, typer.Option(min=1, help="Of a run.")] = 1,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Print what each node takes, too.")] = False,
 ) -> None:
-    """Time models here, and print what `--runner` reads: `ssh board egraph-opt runner time ..`."""
+    """Time models here, and print what `--runner` reads: `ssh board egraph-opt runner time ..`.
+
+    One line of JSON a model, when it is timed.
+    """
     from egraph_opt.errors import UnknownSettingError
     from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
     from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
@@ -78,7 +83,37 @@ def time_(
             raise UnknownSettingError(runtime, RUNTIMES)
         made: Runtime = OrtRuntime(threads) if runtime == RUNTIMES[0] else OpenVinoRuntime(threads)
         made.check()
-    typer.echo(json.dumps([_timed(model, made) for model in models]))
+    for model in models:
+        print(json.dumps({"model": str(model), **_timed(model, made, nodes)}), flush=True)
+
+
+@runner.command()
+def script(
+    name: Annotated[
+        str | None, typer.Argument(help="Which one; all names are listed without.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.py", help="Write it to a file.")
+    ] = None,
+) -> None:
+    """A script that times models with a vendor's tools, to be copied to where these are.
+
+    `ssh board python3 FILE.py {models}` is a command for --runner then.
+    """
+    from egraph_opt.measurement.device_scripts import NAMES
+    from egraph_opt.measurement.device_scripts import script as text_of
+
+    if name is None:
+        for known in NAMES:
+            about = text_of(known).partition('"""')[2].splitlines()[0]
+            typer.echo(f"{known:<24}{about}")
+        return
+    with errors_as_lines():
+        text = text_of(name)
+        if output is not None:
+            write_text(output, text)
+        else:
+            typer.echo(text, nl=False)
 
 
 @runner.command()
@@ -113,15 +148,23 @@ def measure(
     typer.echo(f"{measured} of {len(rows)} nodes measured, written to {output}")
 
 
-def _timed(path: Path, runtime: Runtime) -> dict[str, object]:
+def _timed(path: Path, runtime: Runtime, nodes: bool) -> dict[str, object]:
     import onnx
 
+    from egraph_opt.measurement.places import by_name, profile
     from egraph_opt.measurement.store import machine_name
     from egraph_opt.measurement.whole import latencies
 
     try:
         proto = onnx.load(path, load_external_data=False)
         (found,) = latencies([str(path)], runtime, {}, proto, seconds=SECONDS)
+        said: dict[str, object] = {"micros": found.micros, "device": machine_name()}
+        if nodes:
+            with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+                found_nodes = profile(
+                    *(str(path), proto, runtime, {}), seconds=SECONDS, prefix=str(Path(folder) / "profile")
+                )
+            said["nodes"] = by_name(proto.graph, found_nodes.kernels)
     except Exception as error:  # runtimes raise what they like
         return {"error": " ".join(str(error).split()) or type(error).__name__}
-    return {"micros": found.micros, "device": machine_name()}
+    return said

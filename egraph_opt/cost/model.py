@@ -219,6 +219,14 @@ class CostModel(ABC):
         """
         return self.cost(node)
 
+    def in_model(self, micros: float, kernels: int) -> float:
+        """What kernels of a whole model take, of what a profile says: without what profiling adds.
+
+        Args:
+            kernels: how many they are.
+        """
+        return micros
+
     def kernel_name(self, node: NodeView) -> str:
         """What reports call the kernel of a node; of a pseudo-operator the operators that it stands for."""
         parts = () if node.parts is None else (part.op_type for part in node.parts.nodes)

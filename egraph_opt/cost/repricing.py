@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 PRICED = 0.75
 """The share of the time for a choice that pricing may take: without prices there is none."""
 
-KEPT = 4
+KEPT = 8
 """Settings whose compiled form a region keeps; the oldest goes first."""
 
 

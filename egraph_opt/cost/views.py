@@ -51,6 +51,17 @@ class Prices:
     complete: bool = True
 
 
+def mean_prices(found: Sequence[Prices], weights: Sequence[float]) -> Prices:
+    """The mean of prices at several sizes of symbolic dims; the rest is that of the first ones.
+
+    Args:
+        weights: above 0, which add up to 1.
+    """
+    together = zip(found, weights, strict=True)
+    cost = np.sum([prices.cost * weight for prices, weight in together], axis=0)
+    return replace(found[0], cost=cost, complete=all(prices.complete for prices in found))
+
+
 @dataclass(frozen=True, eq=False)
 class PricingView:
     """A snapshot as cost models see it: all of pricing that no price depends on.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,6 +30,27 @@ class Run:
     count: int
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """What a runtime ran of a model, and how long it took there.
+
+    Attributes:
+        operator: its own name for what it ran.
+        names: of nodes or tensors of the model that it computed, as far as it says; none for conversions.
+        micros: of a run.
+    """
+
+    operator: str
+    names: tuple[str, ...]
+    micros: float
+
+
+def undisturbed(times: Sequence[float]) -> float:
+    """The mean of the fastest quarter of some times: other programs only ever add to them."""
+    fast = sorted(times)[: math.ceil(len(times) / 4)]
+    return math.fsum(fast) / len(fast)
+
+
 class TimedSession(Protocol):
     """A model that is timed kernel by kernel; `close` it to learn what was measured."""
 
@@ -36,6 +58,9 @@ class TimedSession(Protocol):
 
     def close(self) -> list[Run]:
         """End it: the runs in their order."""
+
+    def kernels(self) -> list[Kernel]:
+        """End it: what ran, in its order, each with what it took where nothing disturbed it."""
 
 
 class Runtime(Protocol):

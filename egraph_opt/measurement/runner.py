@@ -1,28 +1,24 @@
 """Models timed on a device behind a command: a board, a phone, a server with a GPU.
 
 The command takes files of ONNX models and prints JSON: for each file an object with `micros`, what a run
-takes, and if it likes `device`, its name; or `error`, why it does not run.  Where the command has `{models}`
-one call gets all files and prints a list; where it has `{model}` each file has a call of its own.
+takes, and if it likes `device`, its name, and `nodes`, microseconds by name; or `error`, why it does not run.
+Where the command has `{models}` one call gets all files; where it has `{model}` each file has a call of its
+own.  A command that prints a line for each file as soon as it is timed, with the file's path as `model`,
+loses nothing when it is ended; another prints a list in the end.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-import os
 import shlex
-import signal
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from zlib import crc32
 
-import numpy as np
-
-from egraph_opt.errors import ArgumentError, TimingError
-from egraph_opt.measurement.whole import Latency
+from egraph_opt.cache import cache_folder, make_folder
+from egraph_opt.errors import ArgumentError
+from egraph_opt.measurement.device_call import CallError, DeviceAnswer, LateError, call
 from egraph_opt.model.streams import is_stream
 
 ONE, ALL = "{model}", "{models}"
@@ -30,17 +26,10 @@ ONE, ALL = "{model}", "{models}"
 GRAPHS = 4
 """Graphs that are timed besides the original, unless asked otherwise."""
 
-SHOWN = 200
-"""Characters of what a command has printed that an error repeats."""
+IN_A_ROW, AS_LATE = 32, 4
+"""So many calls without an answer, and the command is given up; one that took too long counts as some."""
 
-
-@dataclass(frozen=True)
-class DeviceAnswer:
-    """What a command says of a model: microseconds, or why there are none (`error`)."""
-
-    micros: float = math.nan
-    device: str = ""
-    error: str = ""
+Heard = Callable[[int, DeviceAnswer], None]
 
 
 @dataclass(frozen=True)
@@ -81,21 +70,24 @@ class Runner:
         if self.graphs < 1 or self.rounds < 1 or self.retries < 0 or not self.timeout > 0:
             raise ArgumentError("runner: graphs and rounds are 1 or more, retries 0 or more, seconds above 0")
 
-    def time(self, models: Sequence[Path]) -> list[DeviceAnswer]:
-        """One answer a model, from one call or from a call each."""
-        if ALL in self.command:
-            return self._asked(models)
-        return [self._asked([model])[0] for model in models]
+    @property
+    def takes_many(self) -> bool:
+        """Whether one call gets several models."""
+        return ALL in self.command
 
-    def _asked(self, models: Sequence[Path]) -> list[DeviceAnswer]:
-        answers: list[DeviceAnswer] = []
-        for _ in range(self.retries + 1):
-            answers = self._call(models)
-            if not all(answer.error for answer in answers):
-                break
-        return answers
+    def time(self, models: Sequence[Path], heard: Heard = lambda number, answer: None) -> list[DeviceAnswer]:
+        """One answer a model.
 
-    def _call(self, models: Sequence[Path]) -> list[DeviceAnswer]:
+        A call that fails costs the model at fault: the others are called again, in halves, or from where the
+        command had got to.
+
+        Args:
+            heard: called with the number of a model and its time, as soon as that is known.
+        """
+        return _Calls(self, models, heard).answers()
+
+    def arguments(self, models: Sequence[Path]) -> list[str]:
+        """The command for some models."""
         files = [str(model) for model in models]
         arguments: list[str] = []
         for word in shlex.split(self.command):
@@ -103,139 +95,77 @@ class Runner:
                 arguments += files
             else:
                 arguments.append(word.replace(ALL, " ".join(files)).replace(ONE, files[0]))
+        return arguments
+
+
+class _Calls:
+    """Models, of which a command is asked until all have an answer."""
+
+    def __init__(self, runner: Runner, models: Sequence[Path], heard: Heard) -> None:
+        self.runner, self.models, self.heard = runner, models, heard
+        self.found: dict[int, DeviceAnswer] = {}
+        self.failures = 0
+
+    def answers(self) -> list[DeviceAnswer]:
+        every = range(len(self.models))
+        pending = [list(every)] if self.runner.takes_many and self.models else [[k] for k in every]
+        reason = ""
+        while pending and self.failures < IN_A_ROW:
+            batch = pending.pop(0)
+            # In between, where it is found which model is at fault, no call is made twice.
+            more = self.runner.retries if len(batch) in (1, len(every)) else 0
+            left = batch
+            for _ in range(more + 1):
+                reason = self._call(left)
+                left = [k for k in left if k not in self.found]
+                if not left or self.failures >= IN_A_ROW:
+                    break
+            if len(left) == 1:
+                self.found[left[0]] = DeviceAnswer(error=reason)
+            elif left:
+                cut = 1 if len(left) < len(batch) else len(left) // 2
+                pending[:0] = [left[:cut], left[cut:]]
+        return [self.found.get(k, DeviceAnswer(error=reason)) for k in every]
+
+    def _call(self, numbers: Sequence[int]) -> str:
+        """Why some have no answer; "" where all have."""
+        models = [self.models[k] for k in numbers]
+
+        def heard(k: int, answer: DeviceAnswer) -> None:
+            self.failures = 0
+            self.found[numbers[k]] = answer
+            if not answer.error:
+                self.heard(numbers[k], answer)
+
         try:
-            printed = _printed(arguments, self.timeout * len(models))
-            return _read(printed, len(models))
-        except TimingError as error:
-            return [DeviceAnswer(error=str(error))] * len(models)
+            with queue_of_one(self.runner.command):
+                arguments = self.runner.arguments(models)
+                answers = call(arguments, list(map(str, models)), self.runner.timeout, heard)
+        except CallError as error:
+            self.failures += AS_LATE if isinstance(error, LateError) else 1
+            return str(error)
+        for k, answer in answers.items():
+            if numbers[k] not in self.found:
+                heard(k, answer)
+        return ""
 
 
-def _printed(arguments: Sequence[str], seconds: float) -> str:
-    """What a command prints.
-
-    Raises:
-        TimingError: it cannot be started, takes too long, or fails.
-    """
+@contextmanager
+def queue_of_one(command: str) -> Iterator[None]:
+    """One call of a command at a time, in all processes of the user: what shares a device times nothing."""
+    folder = cache_folder()
+    if folder is None:
+        yield
+        return
     try:
-        process = subprocess.Popen(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise TimingError(f"{arguments[0]} cannot be started: {error.strerror or error}") from error
-    try:
-        printed, complaints = process.communicate(timeout=seconds)
-    except BaseException as error:  # nothing of it is left behind, whatever ended the wait
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise TimingError(f"{arguments[0]} did not end within {seconds:g} s") from error
-        raise
-    if process.returncode:
-        said = (complaints.strip() or printed.strip()).splitlines()[-1:] or ["it said nothing"]
-        raise TimingError(f"{arguments[0]} failed with {process.returncode}: {said[0][:SHOWN]}")
-    return printed
+        from fcntl import LOCK_EX, lockf
 
-
-def _read(printed: str, count: int) -> list[DeviceAnswer]:
-    """The answers in what a command printed: the last line that is JSON, or all of it.
-
-    Raises:
-        TimingError: there is none.
-    """
-    for text in (*reversed(printed.strip().splitlines()), printed):
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, (dict, list)):
-            answers = [_answer(each) for each in (found if isinstance(found, list) else [found])]
-            if len(answers) != count:
-                raise TimingError(f"it answered for {len(answers)} of {count} models")
-            return answers
-    raise TimingError(f"it printed no JSON: {printed.strip()[:SHOWN]!r}")
-
-
-def _answer(said: object) -> DeviceAnswer:
-    if not isinstance(said, Mapping):
-        return DeviceAnswer(error=f"no object: {str(said)[:SHOWN]}")
-    if said.get("error"):
-        return DeviceAnswer(error=str(said["error"])[:SHOWN])
-    micros = said.get("micros")
-    if isinstance(micros, bool) or not isinstance(micros, (int, float)) or not 0 < micros < math.inf:
-        return DeviceAnswer(error=f"`micros` is {micros!r}, and not a number above 0")
-    return DeviceAnswer(float(micros), str(said.get("device", "")))
-
-
-class TimesJournal:
-    """What was measured, by command, model and round: lines of JSON, each written when it is known."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.known: dict[tuple[str, str, int], DeviceAnswer] = {}
-        text = path.read_text(encoding="utf-8", errors="replace") if path and path.exists() else ""
-        self._ends = not text or text.endswith("\n")
-        for line in text.splitlines():
-            self._read(line)
-
-    def _read(self, line: str) -> None:
-        try:
-            said: Any = json.loads(line)
-            key = str(said["command"]), str(said["model"]), int(said["round"])
-        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
-            return  # half a line, where a process was killed
-        answer = _answer(said)
-        if not answer.error:
-            self.known[key] = answer
-
-    def add(self, key: tuple[str, str, int], answer: DeviceAnswer) -> None:
-        self.known[key] = answer
-        if self.path is not None:
-            said = dict(zip(("command", "model", "round"), key, strict=True))
-            with self.path.open("a", encoding="utf-8") as file:
-                if not self._ends:
-                    print(file=file)
-                self._ends = True
-                print(json.dumps({**said, "micros": answer.micros, "device": answer.device}), file=file)
-
-
-def latencies_on(runner: Runner, models: Sequence[Path]) -> list[Latency | str]:
-    """How fast models are beside the first one, in turns; of one that does not run the reason.
-
-    Raises:
-        TimingError: the first one was not timed, or on another device than the journal's.
-    """
-    journal = TimesJournal(runner.journal)
-    digests = [hashlib.sha256(model.read_bytes()).hexdigest() for model in models]
-    failed: dict[int, str] = {}
-    for number in range(runner.rounds):
-        keys = [(runner.command, digest, number) for digest in digests]
-        waiting = [k for k, key in enumerate(keys) if key not in journal.known and k not in failed]
-        for k, answer in zip(waiting, runner.time([models[k] for k in waiting]), strict=True):
-            if answer.error:
-                failed[k] = answer.error
-            else:
-                journal.add(keys[k], answer)
-        if 0 in failed:
-            raise TimingError(f"the original: {failed[0]}")
-    by_model = [
-        [journal.known.get((runner.command, digest, number)) for number in range(runner.rounds)]
-        for digest in digests
-    ]
-    devices = sorted({answer.device for answers in by_model for answer in answers if answer})
-    if len(devices) > 1:
-        raise TimingError(f"times of several devices: {', '.join(map(repr, devices))}; take another journal")
-    times = [[answer.micros for answer in answers if answer] for answers in by_model]
-    return [failed[k] if k in failed else _latency(times[0], own) for k, own in enumerate(times)]
-
-
-def _latency(first: Sequence[float], own: Sequence[float]) -> Latency:
-    """The median of the rounds' ratios; the interval has all of them."""
-    ratios = np.array(first) / np.array(own)
-    low, middle, high = (float(share) for share in np.quantile(ratios, (0, 0.5, 1)))
-    return Latency(float(np.median(own)), middle, low, high, len(own))
+        make_folder(folder)
+        file = (folder / "runners.lock").open("ab")
+    except (ImportError, OSError):  # no such locks here, or nowhere to keep them
+        yield
+        return
+    with file:
+        with suppress(OSError):
+            lockf(file, LOCK_EX, 1, crc32(command.encode()))  # a byte for each command
+        yield

@@ -3,7 +3,8 @@
 In each turn a model runs twice, and the second run counts: the caches hold what it has, as they do where it
 runs again and again, and not what the model before it had.  Ratios are taken turn by turn and their median is
 given with an interval, by resampling the turns.  What is timed is processor time where one thread runs a
-model: it does not count what other processes do.  Inputs are those on which it runs.
+model: it does not count what other processes do.  But these empty its caches: a turn in which a run was
+interrupted is left out, and on a busy machine there are more of them.  Inputs are those on which it runs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,13 +88,24 @@ def feeds_near(
     return feeds, found
 
 
+Floats = npt.NDArray[np.float64]
+
 WARM = 3
 LEAST_TURNS, MOST_TURNS = 11, 400
 NARROW = 0.03
 """Intervals wider than this ask for more turns."""
 
-AGAIN = 3
-"""How often at most they get them."""
+AGAIN, AGAIN_IF_BUSY = 3, 8
+"""How often at most they get them; more often while the machine is too busy for any narrow interval."""
+
+WIDE = 0.08
+"""What an interval may be in the end."""
+
+DISTURBED = 1.2
+"""A run that takes so many times its processor time was interrupted: its caches are no longer its own."""
+
+LEAST_WAIT = 50e-6
+"""Seconds of waiting that are no interruption."""
 
 RESAMPLES = 400
 CONFIDENCE = 0.95
@@ -108,6 +120,7 @@ class Latency:
         speedup: how many times as fast as the first model: the median of the turns' ratios.
         low, high: the 95 % interval of `speedup`.
         turns: how many there were.
+        disturbed: the share of turns that other programs interrupted, and that are left out.
     """
 
     micros: float
@@ -115,6 +128,7 @@ class Latency:
     low: float
     high: float
     turns: int
+    disturbed: float = 0.0
 
 
 def latencies(
@@ -125,6 +139,7 @@ def latencies(
     *,
     seconds: float = 3.0,
     seed: int = 0,
+    exactly: bool = False,
 ) -> list[Latency]:
     """Time models on the same inputs, the first one being what the others are compared with.
 
@@ -132,13 +147,14 @@ def latencies(
         sizes: of symbolic dims of the inputs.
         proto: the first model, whose interface all have.
         seconds: of timing, about.
+        exactly: at these sizes and no others.
 
     Raises:
         Exception: what the runtime raises for a model that it cannot load or run.
     """
     sessions = [runtime.session(model) for model in models]
     clock = runtime.clock()
-    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed)[0])
+    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed, search=not exactly)[0])
     begun = time.perf_counter()
     for _ in range(WARM):
         for session in sessions:
@@ -146,14 +162,29 @@ def latencies(
     round_time = (time.perf_counter() - begun) / WARM
     turns = max(LEAST_TURNS, min(MOST_TURNS, math.ceil(seconds / max(2 * round_time, 1e-6))))
     random = np.random.default_rng(seed)
-    times = np.zeros((0, len(sessions)))
+    times = np.zeros((0, len(sessions), 2))
     found: list[Latency] = []
-    for _ in range(AGAIN):
+    for number in range(AGAIN_IF_BUSY):
         times = np.concatenate([times, _turns(sessions, given, turns, random, clock)])
-        found = [_latency(times[:, 0], times[:, k], random) for k in range(len(sessions))]
-        if all(latency.high - latency.low <= NARROW * latency.speedup for latency in found):
+        kept = quiet(times)
+        disturbed = 1 - len(kept) / len(times)
+        used = kept if len(kept) >= LEAST_TURNS else times
+        found = [
+            replace(_latency(used[:, 0, 0], used[:, k, 0], random), disturbed=disturbed)
+            for k in range(len(sessions))
+        ]
+        width = max((each.high - each.low) / each.speedup for each in found)
+        if len(kept) >= LEAST_TURNS and width <= (NARROW if number + 1 < AGAIN else WIDE):
             break
     return found
+
+
+def quiet(times: Floats) -> Floats:
+    """The turns in which no run was interrupted: of each the seconds by its clock, and those that went by."""
+    waited = times[:, :, 1] - times[:, :, 0]
+    is_quiet = (waited <= np.maximum((DISTURBED - 1) * times[:, :, 0], LEAST_WAIT)).all(axis=1)
+    kept: Floats = times[is_quiet]
+    return kept
 
 
 def _turns(
@@ -162,22 +193,20 @@ def _turns(
     turns: int,
     random: np.random.Generator,
     clock: Callable[[], float],
-) -> npt.NDArray[np.float64]:
-    """Seconds by turn and session; each turn has an order of its own."""
-    times, order = np.zeros((turns, len(sessions))), np.arange(len(sessions))
+) -> Floats:
+    """Seconds by turn and session, by the clock and as they went by; each turn has an order of its own."""
+    times, order = np.zeros((turns, len(sessions), 2)), np.arange(len(sessions))
     for turn in range(turns):
         random.shuffle(order)
         for k in order.tolist():
             sessions[k].run(None, feeds)
-            start = clock()
+            begun, start = time.perf_counter(), clock()
             sessions[k].run(None, feeds)
-            times[turn, k] = clock() - start
+            times[turn, k] = clock() - start, time.perf_counter() - begun
     return times
 
 
-def _latency(
-    first: npt.NDArray[np.float64], own: npt.NDArray[np.float64], random: np.random.Generator
-) -> Latency:
+def _latency(first: Floats, own: Floats, random: np.random.Generator) -> Latency:
     ratios = first / own
     drawn = random.integers(0, len(ratios), (RESAMPLES, len(ratios)))
     medians = np.sort(np.median(ratios[drawn], axis=1))

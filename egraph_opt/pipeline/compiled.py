@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.repricing import SearchLimits
@@ -15,9 +15,10 @@ from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.laws.selection import select
 from egraph_opt.model.reading import read_model
 from egraph_opt.pipeline.limits import SATURATED_MEMORY
-from egraph_opt.pipeline.original import GivenModel, original_cost
+from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
+from egraph_opt.pipeline.size_points import SizePoint, mean_cost
 
 ROUNDING = 1e-9
 """Costs that differ by less are the same."""
@@ -27,7 +28,7 @@ def cost_before(
     region: Region,
     extracted: Extracted,
     model: CostModel,
-    points: Mapping[str, int],
+    sizes: Sequence[SizePoint],
     alone: Callable[[], float],
 ) -> float:
     """What a model costs as the target's compiler runs it.
@@ -36,7 +37,7 @@ def cost_before(
         extracted: what was chosen.
         alone: asked, where something may be gained, what the compiler's laws make of the model by themselves.
     """
-    before = original_cost(region.original, model, points) - extracted.fusion_saving
+    before = mean_cost(region.original, model, sizes) - extracted.fusion_saving
     after = extracted.solution.cost
     if not model.applied or not before > after * (1 + ROUNDING):
         return before
@@ -50,7 +51,7 @@ def compiled_alone(
     model: CostModel,
     *,
     ranges: Assumptions,
-    points: Mapping[str, int],
+    sizes: Sequence[SizePoint],
     end: float,
 ) -> float:
     """What a model costs after the laws of the target's compiler, and no others.
@@ -98,7 +99,7 @@ def compiled_alone(
         alone = region.saturated_again(saturated)
     search = SearchLimits("greedy-dag", deadline=end)  # of the original there is little to choose
     found = extract_region(
-        *(alone, model, points), search=search, fold_bytes=limits.fold_bytes, clock=lambda stage: None
+        *(alone, model, sizes), search=search, fold_bytes=limits.fold_bytes, clock=lambda stage: None
     )
     in_time = all(part.prices.complete for part in found.walk())
     return found.written - found.fusion_saving if in_time else math.inf

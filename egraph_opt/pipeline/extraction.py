@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.certificates.certificate import Certificate
+from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
@@ -22,23 +23,21 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
-from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline.annotation import annotated, making
 from egraph_opt.pipeline.certifying import certificate_of_result
-from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.explaining import result_page
 from egraph_opt.pipeline.failures import reason_of
-from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits, total
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
-from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
+from egraph_opt.pipeline.optimization_report import Account, report_of, report_unchanged
 from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.size_points import SizePoint
 from egraph_opt.pipeline.sizes import has_unknown, observed_in, true_sizes
 from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
@@ -63,6 +62,7 @@ class Request:
         measure: how many graphs are timed beside the original, here; or the command that times them.
         again: saturates the graph that was chosen, to choose again.
         metadata: write into the result where it came from.
+        sizes: all at which the graph is priced and timed, that of `points` first.
     """
 
     model: CostModel
@@ -80,6 +80,7 @@ class Request:
     measure: int | Runner = 0
     again: Again | None = None
     metadata: bool = True
+    sizes: tuple[SizePoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,57 +96,6 @@ class Chosen(Iteration):
     late: bool
 
 
-@collected_rarely()
-def extract_and_verify(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
-    """The cheapest graph; with `measure` the fastest of that, of other good ones, and of the original.
-
-    Raises:
-        ExtractionError: a price that is negative or no number.
-        VerificationError: with strict, where the outputs differ.
-    """
-    if not request.measure:
-        return extract_cheapest(original, region, request, clock)
-    found = good_graphs(original, region, request, clock)
-    result = found[request]
-    if result.report.status != "optimized":
-        return result
-    clock("measure")
-    came = original.loaded.runnable()
-    timed = fastest(came, list(found.values()), request.model, seed=request.seed, runner=_runner(request))
-    clock("")
-    if timed.fastest is None:
-        report = handed_back(result.report, original.counts, timed.report)
-        report = replace(report, seconds=total(original.seconds, clock.seconds))
-        return Result(report, original.loaded, None)
-    if timed.fastest > 0:
-        other = list(found)[timed.fastest]
-        chosen = replace(other, verify=request.verify, strict=request.strict)
-        result = extract_cheapest(original, region, chosen, clock)
-    report = replace(result.report, latency=timed.report, seconds=total(original.seconds, clock.seconds))
-    return replace(result, report=report)
-
-
-def _runner(request: Request) -> Runner | None:
-    return request.measure if isinstance(request.measure, Runner) else None
-
-
-def good_graphs(
-    original: GivenModel, region: Region, request: Request, clock: Clock
-) -> dict[Request, Result]:
-    """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
-    found = {request: extract_cheapest(original, region, request, clock)}
-    known = [without_provenance(found[request].model)]
-    count = request.measure.graphs if isinstance(request.measure, Runner) else request.measure
-    for model in islice(model_variants(request.model, count), 1, None):
-        # A candidate need not be the best of its kind: the clock decides.
-        draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
-        other = extract_cheapest(original, region, draft, clock)
-        if other.report.status == "optimized" and (graph := without_provenance(other.model)) not in known:
-            found[draft] = other
-            known.append(graph)
-    return found
-
-
 def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
     failures: list[str] = []
@@ -156,7 +106,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
             return compiled_alone(
                 *(original, region, request.model),
                 ranges=request.ranges,
-                points=request.points,
+                sizes=request.sizes,
                 end=request.end,
             )
         except Exception as error:
@@ -198,7 +148,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     if verification.status == "failed" and request.strict:
         raise VerificationError(f"{original.loaded.source}: {verification.detail}")
     clock("price")
-    before = cost_before(region, chosen.extracted, request.model, request.points, alone)
+    before = cost_before(region, chosen.extracted, request.model, request.sizes, alone)
     clock("")
     account = Account(
         request.model,
@@ -223,6 +173,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         before,
         observed_in(request.points, request.ranges),
         frozenset(name for name, known in request.ranges.items() if known.single is not None),
+        request.sizes,
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(
@@ -236,7 +187,13 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     certifying = partial(
         certificate_of_result, original, iterations, assume=request.ranges, model=request.model
     )
+    if len(request.sizes) > 1:
+        certifying = partial(_not_certified, original.loaded.source)
     return Result(report, finished.loaded, chosen.model, proto, derivation, certifying)
+
+
+def _not_certified(source: str, *arguments: object, **settings: object) -> Certificate:
+    raise CertificateError(f"{source}: a choice for several sizes is no bound at one of them")
 
 
 def _options(original: GivenModel, request: Request) -> dict[str, Any]:
@@ -325,11 +282,15 @@ def _iterations(
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(original, loaded=replace(original.loaded, model=model))
-        points = request.points
-        if has_unknown(following, points):  # of values that laws have made
-            points = true_sizes(named.loaded, following, points, original.limits, request.model.runtime)
+        sizes = []
+        for size in request.sizes:
+            points = size.points
+            if has_unknown(following, points):  # of values that laws have made
+                points = true_sizes(named.loaded, following, points, original.limits, request.model.runtime)
+            sizes.append(replace(size, points=points))
         end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
-        return _choose(named, following, replace(request, warm=None, points=points, deadline=end), clock)
+        asked = replace(request, warm=None, points=sizes[0].points, sizes=tuple(sizes), deadline=end)
+        return _choose(named, following, asked, clock)
 
     def failure(error: Exception) -> None:
         # A class of the user's may have raised.
@@ -372,7 +333,7 @@ def _choose_within(
             extract_region,
             region,
             request.model,
-            request.points,
+            request.sizes,
             search=search_limits(original.limits, request.extractor, request.seed, stop, request.deadline),
             fold_bytes=fold_bytes,
             clock=clock,

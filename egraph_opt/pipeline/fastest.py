@@ -1,14 +1,10 @@
-"""The choice among good graphs by a clock: they and the original are timed whole, in turns.
-
-The candidates are the cheapest graph, and those that are cheapest where whatever the original does not have
-is priced higher, by more and more: bolder and more cautious graphs, of which the runtime says which is best.
-"""
+"""The choice among good graphs by a clock: they and the original are timed whole, in turns, at each size."""
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,17 +12,18 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.model import CostModel
+from egraph_opt.errors import TimingError
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.timed_runtime import Runtime
-from egraph_opt.measurement.runner import Runner, latencies_on
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
+from egraph_opt.measurement.times_journal import latencies_on
 from egraph_opt.measurement.whole import Latency, latencies
+from egraph_opt.model.input_shapes import fix_input_shapes
 from egraph_opt.pipeline.result import Result
-from egraph_opt.report.figures import LatencyReport
-
-MARGINS = (0.1, 0.0, 0.3, 0.2, 1.0, 0.5, 0.05)
-"""By what share nodes that the original lacks are priced higher, for one candidate after the other."""
+from egraph_opt.pipeline.size_points import SizePoint
+from egraph_opt.report.figures import LatencyReport, SizeLatency
 
 TOLERANCE = 0.02
 """A result may be slower than the original by this share: less cannot be told apart."""
@@ -37,35 +34,11 @@ UNSURE = 0.15
 SECONDS = 2.0
 """How long models are timed, at least."""
 
+LONGEST = 600.0
+"""Seconds in which models have to be timed."""
 
-class WithMargin(CostModel):
-    """A cost model with another margin."""
-
-    def __init__(self, model: CostModel, margin: float) -> None:
-        self.model, self.margin = model, margin
-        self.name, self.unit, self.rulesets, self.limits = (
-            model.name,
-            model.unit,
-            model.rulesets,
-            model.limits,
-        )
-        self.pseudo_operators, self.applied = model.pseudo_operators, model.applied
-
-    def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
-        self.model.prepare(views, progress)
-
-    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
-        return self.model.of_bodies(node, costs)
-
-    def cost(self, node: NodeView) -> float:
-        return self.model.cost(node)
-
-
-def model_variants(model: CostModel, count: int) -> Iterator[CostModel]:
-    """A cost model and variants of it, each of which may choose another graph."""
-    yield model
-    for margin in [m for m in MARGINS if m != model.margin][: count - 1]:
-        yield WithMargin(model, margin)
+REFUSED = Latency(math.inf, 0.0, 0.0, 0.0, 0)
+"""Of a model that a device does not run."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +57,7 @@ def fastest(
     original: Path | onnx.ModelProto,
     results: Sequence[Result],
     model: CostModel,
+    sizes: Sequence[SizePoint],
     *,
     seed: int = 0,
     runner: Runner | None = None,
@@ -91,6 +65,7 @@ def fastest(
     """Time the original and the results, of which the first is the one that prices prefer.
 
     Args:
+        sizes: of symbolic dims; at none of them a result may be slower than the original.
         runner: the command that times them; without one they are timed here.
     """
     runtime = model.runtime or OrtRuntime()
@@ -98,16 +73,15 @@ def fastest(
     if runner is not None:
         told = replace(told, provider="", threads=0, runtime=runner.command)
     try:
-        found = _time(original, results, runtime, seed, runner)
+        found = _time(original, results, runtime, sizes, seed=seed, runner=runner)
     except Exception as error:  # the runtime raises what it likes
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return Timed(0, replace(told, reason=f"not timed: {reason}"))
-    first, *others = found
-    best = max(range(len(others)), key=lambda k: (others[k].speedup, -k))
-    # The one that prices prefer stays, unless another is faster beyond doubt.
-    if others[best].low <= others[0].speedup:
-        best = 0
-    chosen = others[best]
+    weights = [size.weight for size in sizes]
+    first, *others = (mean_latency(at_sizes, found[0], weights) for at_sizes in found)
+    slowest = [min(found[k + 1], key=lambda at: at.speedup) for k in range(len(others))]
+    best = best_of(others, [at.speedup for at in slowest])
+    chosen, worst = others[best], slowest[best]
     report = replace(
         told,
         before=first.micros,
@@ -115,51 +89,134 @@ def fastest(
         speedup=chosen.speedup,
         low=chosen.low,
         high=chosen.high,
+        disturbed=chosen.disturbed,
+        sizes=_by_size(sizes, found[0], found[best + 1]) if len(sizes) > 1 else (),
     )
     if model.elsewhere and runner is None:
         return Timed(best, report)
-    if chosen.low < 1 and chosen.high - chosen.low > UNSURE:
-        between = f"{chosen.low:.2f} to {chosen.high:.2f} times as fast as the original"
+    if worst.low < 1 and worst.high - worst.low > UNSURE:
+        between = f"{worst.low:.2f} to {worst.high:.2f} times as fast as the original"
         return Timed(None, replace(report, reason=f"the machine is too busy to tell: {between}"))
-    if chosen.speedup >= 1 - TOLERANCE:
+    if worst.speedup >= 1 - TOLERANCE:
         return Timed(best, report)
-    slower = f"{100 * (1 / chosen.speedup - 1):.1f} % slower"
-    return Timed(None, replace(report, reason=f"what was found runs {slower} in {told.runtime}"))
+    slower = f"{100 * (1 / worst.speedup - 1):.1f} % slower" if worst.speedup else "not at all"
+    at = sizes[found[best + 1].index(worst)]
+    where = f" at {', '.join(f'{name}={size}' for name, size in at.said.items())}" if len(sizes) > 1 else ""
+    return Timed(None, replace(report, reason=f"what was found runs {slower} in {told.runtime}{where}"))
+
+
+def mean_latency(own: Sequence[Latency], first: Sequence[Latency], weights: Sequence[float]) -> Latency:
+    """The latency of what is run at several sizes by their weights.
+
+    Args:
+        first: of the model that others are compared with, at the same sizes.
+    """
+    if len(own) == 1:
+        return own[0]
+    if not all(at.speedup > 0 for at in own):
+        return REFUSED
+    before = math.fsum(w * at.micros for w, at in zip(weights, first, strict=True))
+
+    def speedup(ratios: Sequence[float]) -> float:
+        """Of the original's time that of the model, each by its ratio, which the turns have shown."""
+        parts = zip(weights, first, ratios, strict=True)
+        return before / math.fsum(w * at.micros / ratio for w, at, ratio in parts)
+
+    low, middle, high = (
+        speedup(ratios) for ratios in zip(*((at.low, at.speedup, at.high) for at in own), strict=True)
+    )
+    micros = math.fsum(w * at.micros for w, at in zip(weights, own, strict=True))
+    turns, disturbed = min(at.turns for at in own), max(at.disturbed for at in own)
+    return Latency(micros, middle, low, high, turns, disturbed)
+
+
+def best_of(found: Sequence[Latency], slowest: Sequence[float]) -> int:
+    """The fastest; but the one that prices prefer stays, unless another is faster beyond doubt.
+
+    Where one is slower than the original at some size, no doubt helps it.
+
+    Args:
+        slowest: of each the least times as fast as the original that it is at any size.
+    """
+    allowed = [k for k in range(len(found)) if slowest[k] >= 1 - TOLERANCE] or list(range(len(found)))
+    best = max(allowed, key=lambda k: (found[k].speedup, -k))
+    return 0 if 0 in allowed and found[best].low <= found[0].speedup else best
+
+
+def _by_size(
+    sizes: Sequence[SizePoint], first: Sequence[Latency], own: Sequence[Latency]
+) -> tuple[SizeLatency, ...]:
+    return tuple(
+        SizeLatency(size.said, before.micros, after.micros, after.speedup, after.low, after.high)
+        for size, before, after in zip(sizes, first, own, strict=True)
+    )
 
 
 def _time(
     original: Path | onnx.ModelProto,
     results: Sequence[Result],
     runtime: Runtime,
+    sizes: Sequence[SizePoint],
+    *,
     seed: int,
     runner: Runner | None,
-) -> list[Latency]:
+) -> list[list[Latency]]:
+    """Per model, the original first, a latency per size."""
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
         if runner is not None:
-            return _time_on(runner, original, results, Path(folder))
+            found = [
+                _time_on(runner, original, results, size.said if len(sizes) > 1 else {}, Path(folder))
+                for size in sizes
+            ]
+            return [list(of_model) for of_model in zip(*found, strict=True)]
         source = original if isinstance(original, Path) else original.SerializeToString()
         models: list[Any] = [str(source) if isinstance(source, Path) else source]
         models += [str(result.save(Path(folder) / f"{k}.onnx")) for k, result in enumerate(results)]
         proto = onnx.load(original, load_external_data=False) if isinstance(original, Path) else original
-        points = results[0].report.cost.points
-        timed = partial(latencies, seconds=SECONDS, seed=seed)
-        return list(apart(timed, models, runtime, dict(points), proto, seconds=LONGEST))
+        timed = partial(latencies, seconds=SECONDS, seed=seed, exactly=len(sizes) > 1)
+        found = [
+            list(apart(timed, models, runtime, dict(size.points), proto, seconds=LONGEST)) for size in sizes
+        ]
+        return [list(of_model) for of_model in zip(*found, strict=True)]
 
 
 def _time_on(
-    runner: Runner, original: Path | onnx.ModelProto, results: Sequence[Result], folder: Path
+    runner: Runner,
+    original: Path | onnx.ModelProto,
+    results: Sequence[Result],
+    dims: Mapping[str, int],
+    folder: Path,
 ) -> list[Latency]:
-    """The same by a command, which may refuse a result: that one is infinitely slow."""
+    """The same by a command, which may refuse a result: that one is infinitely slow.
+
+    Args:
+        dims: sizes that are written into the models: a command is not told any.
+    """
     first = original if isinstance(original, Path) else folder / "original.onnx"
     if not isinstance(original, Path):
         first.write_bytes(original.SerializeToString())
-    files = [result.save(folder / f"{k}.onnx") for k, result in enumerate(results)]
-    found = latencies_on(runner, [first, *files])
+    files = [first, *(result.save(folder / f"{k}.onnx") for k, result in enumerate(results))]
+    if dims:
+        files = [_fixed(file, dims, folder / f"{k}_fixed.onnx") for k, file in enumerate(files)]
+    found = latencies_on(runner, files)
     return [REFUSED if isinstance(each, str) else each for each in found]
 
 
-LONGEST = 600.0
-"""Seconds in which models have to be timed."""
+def _fixed(file: Path, dims: Mapping[str, int], target: Path) -> Path:
+    """A copy of a model with sizes of dims; its weights are in it.
 
-REFUSED = Latency(math.inf, 0.0, 0.0, 0.0, 0)
-"""Of a model that a device does not run."""
+    Raises:
+        TimingError: they are too many for that.
+    """
+    model = onnx.load(file)
+    shapes: dict[str, dict[str, int]] = {}
+    for value in model.graph.input:
+        names = {dim.dim_param for dim in value.type.tensor_type.shape.dim}
+        if here := {name: size for name, size in dims.items() if name in names}:
+            shapes[value.name] = here
+    fix_input_shapes(model, shapes, str(file))
+    try:
+        target.write_bytes(model.SerializeToString())
+    except ValueError as error:
+        raise TimingError(f"{file}: its weights do not fit into one file: {error}") from error
+    return target

@@ -21,9 +21,10 @@ from egraph_opt.laws.proved import was_proved
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.costly_nodes import costly_nodes
 from egraph_opt.pipeline.hints import free_sizes_hint, hints_of, opset_hint, sizes_of
-from egraph_opt.pipeline.original import original_cost, totals_of
+from egraph_opt.pipeline.original import totals_of
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
+from egraph_opt.pipeline.size_points import SizePoint, mean_cost
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.figures import (
@@ -37,6 +38,7 @@ from egraph_opt.report.figures import (
     OperatorCost,
     RewriteReport,
     RulesetReport,
+    SizeReport,
 )
 from egraph_opt.report.optimization import Report
 from egraph_opt.verification.result import SKIPPED, Verification
@@ -61,6 +63,7 @@ class Account:
         before: what the model costs as the target's compiler runs it.
         observed: how many of the points a run has shown.
         said: names of those that were given.
+        sizes: all at which graphs were priced.
     """
 
     model: CostModel
@@ -74,6 +77,7 @@ class Account:
     before: float = math.nan
     observed: int = 0
     said: frozenset[str] = frozenset()
+    sizes: tuple[SizePoint, ...] = ()
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -110,7 +114,7 @@ def report_of(
     counts = account.counts
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
-    as_written = original_cost(region.original, account.model, account.points)
+    as_written = mean_cost(region.original, account.model, account.sizes)
     before = account.before
     status, reason = "optimized", ""
     if failed:
@@ -126,7 +130,7 @@ def report_of(
         for side, total in totals.items()
     }
     cost = replace(_cost(account, before, parts, failed), written=as_written, sides=sides)
-    if not failed:
+    if not failed and len(account.sizes) == 1:  # what is costly is so at one size
         chosen = (account.points, parts[0], written)
         cost = replace(cost, costly=costly_nodes(account.model, region.original, *chosen))
     hints = (
@@ -215,6 +219,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         sum(len(part.solution.pieces) for part in parts),
         _open(parts),
         () if failed else costs_by_operator(account.model, parts[0]),
+        sizes=tuple(SizeReport(size.said, size.weight) for size in account.sizes if len(account.sizes) > 1),
         refused=dict(sum((Counter(part.solution.refused) for part in parts), Counter())),
         observed=account.observed,
     )

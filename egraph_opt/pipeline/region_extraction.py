@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import with_given
 from egraph_opt.cost.repricing import SearchLimits, key_of
-from egraph_opt.cost.views import Prices
+from egraph_opt.cost.views import Prices, mean_prices
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
@@ -17,6 +17,7 @@ from egraph_opt.memory.candidates import as_solution
 from egraph_opt.memory.objective import COST, MemoryPoint, Objective, pareto_front, pick
 from egraph_opt.pipeline.near_optimal_graph import near_optimal
 from egraph_opt.pipeline.region import Region
+from egraph_opt.pipeline.size_points import SizePoint
 from egraph_opt.rebuild.choice import Choice
 
 
@@ -53,7 +54,7 @@ class Extracted:
 def extract_region(
     region: Region,
     model: CostModel,
-    points: Mapping[str, int],
+    sizes: Sequence[SizePoint],
     *,
     search: SearchLimits,
     fold_bytes: int,
@@ -68,6 +69,7 @@ def extract_region(
     """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
 
     Args:
+        sizes: at which the graph is priced: the cheapest in the mean, by their weights.
         warm: what was chosen before, under other costs maybe, as a further start of the search.
         share: called with how much of a stage is done.
         objective: of this graph.
@@ -81,7 +83,7 @@ def extract_region(
             extract_region(
                 body,
                 model,
-                points,
+                sizes,
                 search=search,
                 fold_bytes=fold_bytes,
                 clock=clock,
@@ -95,6 +97,7 @@ def extract_region(
         ]
     clock("price")
     late = search.before_search()
+    points = sizes[0].points
     compiled = region.compiled(key_of(model, points, fold_bytes), late)
 
     def together(cost: Callable[[Extracted], float]) -> float:
@@ -105,6 +108,10 @@ def extract_region(
         return [[cost(body) for body in chosen.get(k, ())] for k in range(len(region.lowered.kept))]
 
     prices = compiled.view.prices(model, each(_cost), share, late)
+    if len(sizes) > 1:
+        other = [region.compiled(key_of(model, size.points, fold_bytes), late).view for size in sizes[1:]]
+        found = [prices, *(view.prices(model, each(_cost), share, late) for view in other)]
+        prices = mean_prices(found, [size.weight for size in sizes])
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
     solved = compiled.solve(prices.cost, search, start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from egraph_opt.model.writing import (
 from egraph_opt.pipeline.certifying import certificate_of_unchanged
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.explaining import explanation_of
+from egraph_opt.pipeline.restarts import Iteration
 from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.optimization import Report
 
@@ -49,6 +50,11 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result of {self._loaded.source}: {self.report!r}>"
+
+    @property
+    def iterations(self) -> Sequence[Iteration]:
+        """What led to it, one saturation after the other; nothing where it is the original."""
+        return () if self._derivation is None else self._derivation.iterations
 
     def _repr_html_(self) -> str:
         return self.report.as_html()

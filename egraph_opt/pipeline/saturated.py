@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from egraph_opt.cost import DEFAULT_COST
@@ -26,7 +27,7 @@ from egraph_opt.memory.objective import ObjectiveLike, objective_of
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.egraph_forms import PricedEgraph
-from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
+from egraph_opt.pipeline.extraction import Request, search_limits, unchanged
 from egraph_opt.pipeline.law_questions import LawQuestion
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
 from egraph_opt.pipeline.original import GivenModel, settled
@@ -34,13 +35,19 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.size_points import SizePoint, SizesLike, prepare, size_points
 from egraph_opt.pipeline.sizes import points_of, true_sizes
 from egraph_opt.pipeline.stored_region import restored
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
+from egraph_opt.pipeline.timed_choice import extract_and_verify, good_graphs
 from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.report.law_answer import LawAnswer
+
+Assume = Mapping[str, Any] | None
+Points = Mapping[str, int]
+NOTHING: Points = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class Saturated:
         """
         return self.saturated_for.mismatch(cost_model(cost))
 
-    def _model(self, cost: str | CostModel, assume: Mapping[str, Any] | None = None) -> CostModel:
+    def _model(self, cost: str | CostModel, assume: Assume = None) -> CostModel:
         model = cost_model(cost)
         if self.region is not None and (lacking := self.saturated_for.mismatch(model)):
             raise TargetMismatchError(
@@ -177,7 +184,7 @@ class Saturated:
         *,
         extractor: ExtractorLike = "auto",
         objective: ObjectiveLike = "cost",
-        assume: Mapping[str, Any] | None = None,
+        assume: Assume = None,
         verify: bool = True,
         strict: bool = False,
         seed: int = 0,
@@ -187,19 +194,21 @@ class Saturated:
         measure: bool | int | Runner | None = None,
         restarts: bool = False,
         metadata: bool = True,
+        sizes: SizesLike | None = None,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
-        What `assume` says comes on top of what `saturate` was given, and has to stay within it.  `extractor`,
-        `objective` and `measure` are those of `optimize`.  `warm` is what `solve` chose, to start from.
-        Ctrl-C during the choice ends it with the best found so far, which a warning says, or with
-        `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is saturated
-        again, as `optimize` does, as long as it gets cheaper by that.
+        What `assume` says comes on top of what `saturate` was given, and has to stay within it.
+        `extractor`, `objective`, `measure` and `sizes` are those of `optimize`.  `warm` is what `solve`
+        chose, to start from.  Ctrl-C during the choice ends it with the best found so far, which a warning
+        says, or with `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is
+        saturated again, as `optimize` does, as long as it gets cheaper by that.
 
         Raises:
             UnknownCostModelError: no cost model of that name.
             TargetMismatchError: it brings rulesets or limits that took no part in saturation.
             ObjectiveError: no such objective.
+            InputShapeError: sizes of no input.
             ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
@@ -207,14 +216,9 @@ class Saturated:
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
             return unchanged(self.original, model)
-        points = self.points(model, assume)
-        request = Request(
-            model=model,
+        asked = replace(
+            self._request(model, assume, sizes, clock),
             objective=wanted,
-            ranges=self._ranges(assume),
-            points=points,
-            deadline=self._deadline(model, points, clock),
-            end=self._end(),
             extractor=extractor,
             seed=seed,
             warm=warm,
@@ -225,7 +229,23 @@ class Saturated:
             again=self.again if restarts else None,
             metadata=metadata,
         )
-        return extract_and_verify(self.original, region, request, clock)
+        return extract_and_verify(self.original, region, asked, clock)
+
+    def _request(
+        self, model: CostModel, assume: Assume, sizes: SizesLike | None = None, clock: Clock | None = None
+    ) -> Request:
+        """What is asked of a cost model at some sizes."""
+        ranges = self._ranges(assume)
+        found = size_points(self.loaded, sizes, ranges, lambda said: self.points(model, assume, said))
+        return Request(
+            model=model,
+            objective=objective_of("cost"),
+            ranges=ranges,
+            points=found[0].points,
+            deadline=self._deadline(model, found, clock),
+            end=self._end(),
+            sizes=tuple(found),
+        )
 
     def explain(self, cost: str | CostModel = DEFAULT_COST, node: str | None = None) -> Explanation:
         """`Result.explain` of the result, which is not verified.
@@ -254,7 +274,7 @@ class Saturated:
         return LawQuestion(*asked, model.unit, key).answer(law, at)
 
     def best(
-        self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None
+        self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Assume = None
     ) -> list[Result]:
         """Good graphs, none twice, to be timed or looked at: the cheapest first, which is verified.
 
@@ -263,24 +283,15 @@ class Saturated:
         model = self._model(cost, assume)
         if self.region is None or self.limits.seconds == 0:
             return [unchanged(self.original, model)]
-        points = self.points(model, assume)
-        request = Request(
-            model=model,
-            objective=objective_of("cost"),
-            ranges=self._ranges(assume),
-            points=points,
-            deadline=self._deadline(model, points),
-            end=self._end(),
-            measure=count,
-        )
-        return list(good_graphs(self.original, self.region, request, Clock(None)).values())
+        request = replace(self._request(model, assume), measure=count)
+        return list(good_graphs(self.original, self.region, request, Clock(None)).by_request.values())
 
     def solve(
         self,
         cost: str | CostModel = DEFAULT_COST,
         *,
         extractor: ExtractorLike = "auto",
-        assume: Mapping[str, Any] | None = None,
+        assume: Assume = None,
         seed: int = 0,
         warm: Extracted | None = None,
         on_interrupt: OnInterrupt = "best",
@@ -304,12 +315,13 @@ class Saturated:
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
         points = self.points(model, assume)
-        deadline = self._deadline(model, points)
+        sizes = [SizePoint(points, 1.0, {})]
+        deadline = self._deadline(model, sizes)
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
                 model,
-                points,
+                sizes,
                 search=search_limits(self.limits, extractor, seed, stop, deadline),
                 fold_bytes=self.limits.fold_bytes,
                 clock=lambda stage: None,
@@ -317,7 +329,7 @@ class Saturated:
             )
 
     def priced(
-        self, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None, seed: int = 0
+        self, cost: str | CostModel = DEFAULT_COST, *, assume: Assume = None, seed: int = 0
     ) -> PricedEgraph:
         """The e-graph with its costs and what is chosen of it, for other programs: `to_json`, `to_dot`.
 
@@ -331,27 +343,25 @@ class Saturated:
             self.region.compiled(key_of(model, self.points(model, assume), self.limits.fold_bytes)), found
         )
 
-    def _deadline(self, model: CostModel, points: Mapping[str, int], clock: Clock | None = None) -> float:
+    def _deadline(self, model: CostModel, sizes: Sequence[SizePoint], clock: Clock | None = None) -> float:
         """When a choice that begins now has to end; what a model measures first has a limit of its own."""
         clock = clock or Clock(None)
         if model.runtime is not None and self.region is not None:
             clock("price")
-            key = key_of(model, points, self.limits.fold_bytes)
-            for part in self.region.walk():
-                model.prepare(part.compiled(key).view.views, clock.share)
+            prepare(model, self.region, sizes, self.limits.fold_bytes, clock.share)
         return self.limits.choice_deadline(math.fsum(self.seconds.values()), reading(self.seconds))
 
     def _end(self) -> float:
         """When a result whose choice begins now has to be there."""
         return time.monotonic() + max(self.limits.seconds - math.fsum(self.seconds.values()), 0.0)
 
-    def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, Assumption]:
+    def _ranges(self, assume: Assume) -> dict[str, Assumption]:
         return {**self.assume, **assumptions_for(self.loaded, assume)}
 
-    def points(self, model: CostModel, assume: Mapping[str, Any] | None = None) -> Mapping[str, int]:
-        """What symbolic dims are priced at: a number by name."""
+    def points(self, model: CostModel, assume: Assume = None, said: Points = NOTHING) -> Points:
+        """What symbolic dims are priced at: a number by name; `said` is what the user wants of some."""
         region = self.region
-        points = points_of(region.inputs if region else (), self._ranges(assume))
+        points = points_of(region.inputs if region else (), self._ranges(assume), said)
         if region is None:
             return points
         key = (model.runtime, tuple(points.items()))
@@ -365,7 +375,7 @@ class Saturated:
         name: str,
         *,
         extractor: ExtractorLike = "auto",
-        assume: Mapping[str, Any] | None = None,
+        assume: Assume = None,
         seed: int = 0,
     ) -> list[TensorAlternative]:
         """What could compute a tensor, and what the cheapest graph with each would cost.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import onnx
@@ -33,12 +34,14 @@ from egraph_opt.pipeline.memory import run_needs
 from egraph_opt.pipeline.region import Region
 
 
-def points_of(inputs: Iterable[Fact], assume: Assumptions) -> dict[str, int]:
-    """What symbolic dims are priced at: as assumed, else as `default_points` has it.
+def points_of(
+    inputs: Iterable[Fact], assume: Assumptions, said: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, int]:
+    """What symbolic dims are priced at: as said, as assumed, else as `default_points` has it.
 
     A dim that has another symbol instead of its own has a point, and so has that symbol.
     """
-    given = {name: int(known.low) for name, known in assume.items() if known.single is not None}
+    given = {name: int(known.low) for name, known in assume.items() if known.single is not None} | dict(said)
     points = default_points(inputs, given=given)
     for name, known in assume.items():
         part = part_of(name, known)

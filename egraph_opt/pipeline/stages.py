@@ -36,6 +36,7 @@ from egraph_opt.pipeline.places import (
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import Saturated
 from egraph_opt.pipeline.saturating import Asked, read_as, saturated_as
+from egraph_opt.pipeline.size_points import SizesLike, check_sizes
 from egraph_opt.verification.running import trouble_of
 
 
@@ -123,6 +124,7 @@ def optimize(
     isolate: bool = False,
     metadata: bool = True,
     record: bool = False,
+    sizes: SizesLike | None = None,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -157,6 +159,10 @@ def optimize(
             with its node, and does not end this process; the command line does.
         metadata: write into the result where it came from: see `model.provenance`.
         record: keep what laws match, for `Result.certificate`.
+        sizes: several sizes of symbolic dims that the choice is for: ``{"images": "1x320,4x640@3"}``, by the
+            name of an input those of its symbolic dims in their order, the second of which counts three
+            times; or ``[{"batch": 1}, ({"batch": 4}, 3.0)]``.  Costs are their mean; what is timed is timed
+            at each, and never slower than the original at any.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -169,6 +175,7 @@ def optimize(
     model, rewrites = read_once(model), names_of(rewrites)
     check_arguments(seed=seed, measure=measure)  # the others `saturate` checks
     extractor_named(extractor)  # before the work, not after it
+    check_sizes(sizes)
 
     asked = Asked(
         *(rewrites, exactness, laws, limits, chosen, assume, input_shapes, opset, strict, progress),
@@ -192,6 +199,7 @@ def optimize(
                 measure=measure,
                 restarts=True,
                 metadata=metadata,
+                sizes=sizes,
             )
         except Exception as error:
             if raised_by(error, type(chosen)) and not type(chosen).__module__.startswith("egraph_opt."):

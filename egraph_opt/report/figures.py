@@ -64,6 +64,14 @@ class CostlyNode:
 
 
 @dataclass(frozen=True)
+class SizeReport:
+    """Sizes of symbolic dims that a choice is for; `weight` is their share of all that is run."""
+
+    dims: Mapping[str, int]
+    weight: float
+
+
+@dataclass(frozen=True)
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
@@ -77,7 +85,7 @@ class CostReport:
     where the cost model says why they do.  `refused` counts the answers of the solver of integer programs
     that contradict what we compute, by what was wrong; none of them was used.  `sides` are what work at the
     same time, such as host and device, with the sums of what each does before and after: the larger is about
-    what a run takes.
+    what a run takes.  Where a choice is for several `sizes`, costs are their mean.
     """
 
     model: str
@@ -95,6 +103,7 @@ class CostReport:
     written: float = math.nan
     observed: int = 0
     sides: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    sizes: Sequence[SizeReport] = ()
 
     def verdict(self) -> str:
         """Which side of the target bounds the result, and by how much; "" where it has no sides."""
@@ -152,6 +161,37 @@ class MemoryReport:
 
 
 @dataclass(frozen=True)
+class PlaceReport:
+    """What was predicted of original and result, to be compared with what they took whole.
+
+    Attributes:
+        profiled: graphs that ran under the profiler.
+        changed: distinct nodes that took something else in their place than alone.
+        before_alone, after_alone: the sums of what the nodes of original and result take alone.
+        before_in_place, after_in_place: the sums of what they take in their place.
+    """
+
+    profiled: int
+    changed: int
+    before_alone: float
+    after_alone: float
+    before_in_place: float
+    after_in_place: float
+
+
+@dataclass(frozen=True)
+class SizeLatency:
+    """How long a run takes at one of several sizes: the fields are those of `LatencyReport`."""
+
+    dims: Mapping[str, int]
+    before: float
+    after: float
+    speedup: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class LatencyReport:
     """How long a run takes in a runtime on this machine, timed in turns with the original.
 
@@ -163,6 +203,9 @@ class LatencyReport:
         candidates: graphs that were timed besides the original.
         reason: why there are no figures, or why the original is handed out.
         runtime: its name.
+        places: what was predicted, where graphs were profiled.
+        sizes: where a choice is for several, what was timed at each; the other figures are of their mean.
+        disturbed: the share of turns that other programs interrupted, and that are left out.
     """
 
     provider: str
@@ -175,6 +218,9 @@ class LatencyReport:
     candidates: int = 1
     reason: str = ""
     runtime: str = "onnxruntime"
+    places: PlaceReport | None = None
+    sizes: Sequence[SizeLatency] = ()
+    disturbed: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ from egraph_opt.report.text import (
     memory_note,
     number_text,
     operators_table,
+    places_rows,
+    size_rows,
     where_open,
 )
 from egraph_opt.verification.result import SKIPPED, Verification
@@ -229,6 +231,8 @@ def _figures(report: Report) -> Table:
     table.add_row("verification", "", check.status, "", Text(detail))
     if report.latency is not None:
         table.add_row(*latency_row(report.latency))
+        for cells in (*size_rows(report.latency), *places_rows(report.latency)):
+            table.add_row(*cells)
     slowest = sorted(report.seconds.items(), key=lambda item: (-item[1], item[0]))[:3]
     stages = ", ".join(f"{name} {value:.2f}" for name, value in slowest)
     table.add_row("seconds", "", f"{sum(report.seconds.values()):.2f}", "", stages)

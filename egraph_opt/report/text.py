@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -27,6 +27,10 @@ MOST_OPERATORS = 8
 
 MOST_TENSORS = 4
 """Of tensors that are converted so many are named."""
+
+
+BUSY = 0.1
+"""The share of disturbed turns from which on a reader should know."""
 
 
 def change_text(before: float, after: float) -> str:
@@ -60,8 +64,34 @@ def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:
         note += f", {latency.runtime}"
     if latency.candidates > 1:
         note += f", best of {latency.candidates}"
+    if latency.disturbed >= BUSY:
+        note += f"; other programs disturbed {latency.disturbed:.0%} of the turns"
     change = change_text(latency.before, latency.after)
     return "microseconds", number_text(latency.before), number_text(latency.after), change, Text(note)
+
+
+def size_rows(latency: LatencyReport) -> Iterator[tuple[RenderableType, ...]]:
+    """The same at each of several sizes."""
+    for at in latency.sizes:
+        note = f"{at.speedup:.3f} times as fast ({at.low:.3f} to {at.high:.3f})"
+        name = ", ".join(f"{dim}={size}" for dim, size in at.dims.items())
+        change = change_text(at.before, at.after)
+        yield f"at {name}", number_text(at.before), number_text(at.after), change, Text(note)
+
+
+def places_rows(latency: LatencyReport) -> Iterator[tuple[RenderableType, ...]]:
+    """What was predicted by nodes alone and in their place, and by how much the clock differs."""
+    places = latency.places
+    if places is None or not math.isfinite(places.before_alone + places.after_alone):
+        return
+    changed = f"{places.changed} nodes take something else in their place than alone"
+    for name, before, after, note in (
+        ("predicted", places.before_alone, places.after_alone, ""),
+        ("in their place", places.before_in_place, places.after_in_place, f"; {changed}"),
+    ):
+        wrong = (100 * (sum_ / took - 1) for sum_, took in ((before, latency.before), (after, latency.after)))
+        off = " and ".join(f"{error:+.0f} %" for error in wrong)
+        yield name, number_text(before), number_text(after), "", Text(f"{off} of the time measured{note}")
 
 
 def memory_note(memory: MemoryReport) -> str:

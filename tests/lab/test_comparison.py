@@ -20,6 +20,7 @@ from egraph_opt.errors import UnknownToolError
 from egraph_opt.lab.comparison.report import as_csv, as_html, as_json, column_names
 from egraph_opt.lab.comparison.running import ORIGINAL, Bounds, Contender, _assessed, compare_tools
 from egraph_opt.lab.comparison.tools import TOOLS, Tool, tools_named
+from egraph_opt.lab.comparison.verdicts import verdicts
 from egraph_opt.lab.tables import csv_text
 
 TEXT = """
@@ -255,3 +256,29 @@ def test_no_cell_of_a_table_is_a_formula(name: str) -> None:
     header, *rows = csv.reader(io.StringIO(text))
     assert header == ["model", f"'{name}"]
     assert rows == [[f"'{name}", "-1.5"], ["-1e-3", ""], ["a=b", "plain"]]
+
+
+def contender(tool: str, price: float | None, speedup: float | None, model: str = "m") -> Contender:
+    return Contender(model, tool, prices={"nodes": price}, correct="passed", speedup=speedup)
+
+
+def test_of_what_is_faster_than_ours_it_is_said_whether_prices_or_laws_are_to_blame() -> None:
+    rows = [
+        contender(ORIGINAL, 10.0, 1.0),
+        contender("saturation (nodes)", 6.0, 1.1),
+        contender("onnxsim", 8.0, 1.21),
+        contender("onnxslim", 5.0, 1.32),
+        contender("ort-basic", 4.0, 1.11),
+        contender("general (nodes)", None, 1.5),
+        contender("onnxscript", 5.0, None),
+        contender(ORIGINAL, 10.0, 1.0, "n"),
+        contender("saturation (nodes)", 6.0, 0.9, "n"),
+    ]
+    assert list(verdicts(rows, ["nodes", "bytes"])) == [
+        "m: onnxsim is 1.10 times as fast as ours; by nodes prices are wrong: it should be no cheaper"
+        " (8, ours 6)",
+        "m: onnxslim is 1.20 times as fast as ours; by nodes a law is missing, or the search ended early:"
+        " it is cheaper (5, ours 6)",
+        "n: original is 1.11 times as fast as ours; by nodes prices are wrong: it should be no cheaper"
+        " (10, ours 6)",
+    ]

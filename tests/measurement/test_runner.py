@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from egraph_opt import Runner, optimize
 from egraph_opt.cli import app
 from egraph_opt.errors import ArgumentError, TimingError
-from egraph_opt.measurement.runner import DeviceAnswer, latencies_on
+from egraph_opt.measurement.device_call import DeviceAnswer
+from egraph_opt.measurement.times_journal import latencies_on
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -174,13 +175,22 @@ def test_a_runner_that_makes_no_sense_is_refused(given: dict[str, object], said:
 
 def test_the_commands_fit_together(tmp_path: Path, files: list[Path]) -> None:
     """What `runner time` prints is what `--runner` reads, of both runtimes that are here."""
-    tool = CliRunner()
+    tool, named = CliRunner(), tmp_path / "named.onnx"
+    model = onnx.load(files[0])
+    for k, node in enumerate(model.graph.node):
+        node.name = f"n{k}"
+    onnx.save(model, named)
     for runtime in ("onnxruntime", "openvino"):
         answer = tool.invoke(app, ["runner", "time", "--runtime", runtime, *map(str, files)])
         assert answer.exit_code == 0, answer.output
-        assert all(entry["micros"] > 0 and entry["device"] for entry in json.loads(answer.stdout))
+        entries = [json.loads(line) for line in answer.stdout.splitlines()]
+        assert [entry["model"] for entry in entries] == list(map(str, files))
+        assert all(entry["micros"] > 0 and entry["device"] for entry in entries)
+        shown = tool.invoke(app, ["runner", "time", "--nodes", "--runtime", runtime, str(named)])
+        nodes = json.loads(shown.stdout)["nodes"]
+        assert nodes and set(nodes) <= {"x", "a", "b", "y", "n0", "n1", "n2"}
     bad = tool.invoke(app, ["runner", "time", str(tmp_path / "none.onnx")])
-    assert "error" in json.loads(bad.stdout)[0]
+    assert "error" in json.loads(bad.stdout)
     assert tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])]).exit_code == 1
     device = command(tmp_path, PER_NODE)
     assert tool.invoke(app, ["runner", "check", device]).stdout == "20 us on d\n"

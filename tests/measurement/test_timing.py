@@ -24,6 +24,7 @@ from egraph_opt.measurement.timing import (
     Refusal,
     Specimen,
     measured,
+    steadier,
     summary,
 )
 
@@ -141,3 +142,11 @@ def test_what_was_measured_before_an_interrupt_is_kept() -> None:
     first = next(batches)
     batches.close()
     assert len(first) == BATCH
+
+
+def test_of_two_measurements_the_faster_one_holds() -> None:
+    slow, fast = Measurement(9.0, 0, 0, 1, 0.5, 8), Measurement(4.0, 0, 0, 1, 0.2, 8)
+    refused = Refusal("no kernel")
+    assert steadier(None, slow) is slow
+    assert steadier(slow, fast) is fast and steadier(fast, slow) is fast
+    assert steadier(slow, refused) is slow and steadier(None, refused) is refused

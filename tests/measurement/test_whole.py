@@ -8,7 +8,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
-from egraph_opt.measurement.whole import LEAST_TURNS, feeds_for, latencies
+from egraph_opt.measurement.whole import LEAST_TURNS, feeds_for, latencies, quiet
 from egraph_opt.verification.execution import ExecutionError
 
 
@@ -76,3 +76,23 @@ def test_a_model_that_never_runs_is_an_error() -> None:
     options = OrtRuntime(level="disable")
     with pytest.raises(ExecutionError):
         feeds_for(model, options.session(model.SerializeToString()), {})
+
+
+def test_turns_in_which_a_run_was_interrupted_are_left_out() -> None:
+    """Per turn and model the processor time and the time that went by; of 20 turns 4 were interrupted."""
+    times = np.full((20, 2, 2), 1e-3)
+    times[3, 0, 1], times[7, 1, 1], times[11, :, 1] = 5e-3, 2e-3, 3e-3
+    times[15, 1] = 9e-3, 20e-3
+    times[16, 0, 1] = 1.1e-3  # a tenth is no interruption
+    assert quiet(times).shape == (16, 2, 2)
+    assert quiet(times)[:, :, 0].max() == 1e-3
+
+
+def test_a_short_wait_of_a_short_run_is_no_interruption() -> None:
+    times = np.array([[[10e-6, 40e-6]], [[10e-6, 80e-6]]])
+    assert len(quiet(times)) == 1
+
+
+def test_where_the_clock_is_time_that_goes_by_no_turn_is_disturbed() -> None:
+    times = np.repeat(np.random.default_rng(0).random((9, 3, 1)), 2, axis=2)
+    assert len(quiet(times)) == 9

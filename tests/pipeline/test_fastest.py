@@ -9,7 +9,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, NodeView
-from egraph_opt.pipeline.fastest import WithMargin, model_variants
+from egraph_opt.pipeline.candidates import FewestNodes, WithMargin, model_variants
 from egraph_opt.pipeline.stages import saturate
 
 SOFTMAX = """
@@ -113,8 +113,9 @@ def test_candidates_are_the_model_and_more_and_less_cautious_ones() -> None:
     model = Spelled()
     found = list(model_variants(model, 4))
     assert found[0] is model
-    assert len({each.margin for each in found}) == 4
-    assert all(isinstance(each, WithMargin) and each.name == "spelled" for each in found[1:])
+    assert len({(each.margin, each.unit) for each in found}) == 4
+    assert [type(each) for each in found[1:]] == [WithMargin, FewestNodes, WithMargin]
+    assert all(each.rulesets == model.rulesets and each.elsewhere == model.elsewhere for each in found)
 
 
 @pytest.mark.parametrize("margin", [0.0, 10.0])

@@ -63,6 +63,7 @@ def test_the_dictionary_has_what_is_promised() -> None:
         "written",
         "observed",
         "sides",
+        "sizes",
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
@@ -102,6 +103,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "written": None,
         "observed": 0,
         "sides": {},
+        "sizes": [],
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None

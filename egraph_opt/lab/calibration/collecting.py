@@ -5,21 +5,21 @@ What a command takes for a model that does nothing is taken off, so that startin
 
 from __future__ import annotations
 
-import hashlib
 import math
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.errors import TimingError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.lab.tables import csv_text
-from egraph_opt.measurement.runner import ALL, DeviceAnswer, Runner, TimesJournal
+from egraph_opt.measurement.device_call import DeviceAnswer
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.specimen import UnmeasurableError, specimen_of
 from egraph_opt.measurement.store import COLUMNS
+from egraph_opt.measurement.times_journal import Rounds
 from egraph_opt.model.files import write_whole
 
 BATCH = 64
@@ -52,11 +52,8 @@ def collect(
         times = _times(runner, list(files.values()), progress)
     answers = dict(zip(files, times, strict=True))
     nothing = answers.pop("")
-    devices = sorted({answer.device for rounds in times for answer in rounds if not answer.error})
-    if len(devices) > 1:
-        raise TimingError(f"times of several devices: {', '.join(map(repr, devices))}; take another journal")
-    least = _median(nothing)
-    return [_row(runner, key, rounds, least, devices[0]) for key, rounds in answers.items()]
+    least, device = _median(nothing), nothing[0].device
+    return [_row(runner, key, rounds, least, device) for key, rounds in answers.items()]
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
@@ -68,44 +65,22 @@ def _times(
     runner: Runner, files: Sequence[Path], progress: Callable[[float], None]
 ) -> list[list[DeviceAnswer]]:
     """Per model an answer a round; the first model has to run."""
-    journal = TimesJournal(runner.journal)
-    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    answers: list[list[DeviceAnswer]] = [[] for _ in files]
-    step, done = BATCH if ALL in runner.command else 1, 0
-    for number in range(runner.rounds):
-        keys = [(runner.command, digest, number) for digest in digests]
-        known = [key in journal.known for key in keys]
-        waiting = [k for k in range(len(files)) if not known[k] and not any(a.error for a in answers[k])]
-        for k in filter(known.__getitem__, range(len(files))):
-            answers[k].append(journal.known[keys[k]])
-        # The first one alone: where that fails, the command is wrong, and no model of the others.
-        batches = [waiting[:1]] if waiting[:1] == [0] else []
+    rounds = Rounds(runner, files, "a model that does nothing")
+    step, done, most = BATCH if runner.takes_many else 1, 0, len(files) * runner.rounds
+
+    def batches(waiting: Sequence[int]) -> Iterator[Sequence[int]]:
+        """The first one alone: where that fails, the command is wrong, and no model of the others."""
+        nonlocal done
         others = [k for k in waiting if k]
-        batches += [others[start : start + step] for start in range(0, len(others), step)]
-        for batch in batches:
-            for k, answer in zip(batch, _answers(runner, [files[k] for k in batch]), strict=True):
-                answers[k].append(answer)
-                if not answer.error:
-                    journal.add(keys[k], answer)
-            if answers[0] and answers[0][-1].error:
-                raise TimingError(f"a model that does nothing: {answers[0][-1].error}")
+        first = [waiting[:1]] if waiting[:1] == [0] else []
+        for batch in (*first, *(others[start : start + step] for start in range(0, len(others), step))):
+            yield batch
             done += len(batch)
-            progress(min(done / (len(files) * runner.rounds), 1.0))
-    return answers
+            progress(min(done / most, 1.0))
 
-
-def _answers(runner: Runner, files: Sequence[Path]) -> list[DeviceAnswer]:
-    """One answer a model; where a call fails as a whole its halves are tried, down to the model at fault."""
-    found: dict[Path, DeviceAnswer] = {}
-    pending = [list(files)]
-    while pending:
-        batch = pending.pop()
-        said = runner.time(batch)
-        if len(batch) > 1 and all(answer.error for answer in said):
-            pending += [batch[len(batch) // 2 :], batch[: len(batch) // 2]]
-            continue
-        found.update(zip(batch, said, strict=True))
-    return [found[file] for file in files]
+    for number in range(runner.rounds):
+        rounds.run(number, batches)
+    return rounds.answers
 
 
 def _median(rounds: Sequence[DeviceAnswer]) -> float:

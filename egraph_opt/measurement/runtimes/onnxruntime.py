@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.graph.timed_runtime import Run
+from egraph_opt.graph.timed_runtime import Kernel, Run, undisturbed
 from egraph_opt.imports import onnxruntime
 
 ENTERING, LEAVING = "ReorderInput", "ReorderOutput"
@@ -86,6 +86,41 @@ class ProfiledSession:
             if at < len(ends):
                 found[at].append(event)
         return [run_of(kernels) for kernels in found]
+
+    def kernels(self) -> list[Kernel]:
+        """End the session: what ran, in the order of its last run."""
+        times: dict[tuple[str, str], list[float]] = {}
+        events = sorted(filter(_is_kernel, self.events()), key=lambda event: event["ts"])
+        for event in reversed(events):
+            key = str(event["name"]).removesuffix(_KERNEL), str(event["args"].get("op_name", ""))
+            times.setdefault(key, []).append(float(event["dur"]))
+        rows = reversed(times.items())
+        return [Kernel(op, names_of(name), undisturbed(own)) for (name, op), own in rows]
+
+
+def names_of(kernel: str) -> tuple[str, ...]:
+    """What a kernel's name says that it computes.
+
+    One in the blocked layout is named after the tensor that it makes, a fused one after a node and a fusion.
+
+    >>> names_of("conv1_out_nchwc")
+    ('conv1_out',)
+    >>> names_of("/layer/MatMul/MatMulAddFusion")
+    ('/layer/MatMul/MatMulAddFusion', '/layer/MatMul')
+    >>> names_of("ReorderInput_token_3")
+    ()
+    """
+    name = _TOKEN.sub("", kernel)
+    if name in (ENTERING, LEAVING):
+        return ()
+    if name.endswith(_BLOCKED):
+        return (name.removesuffix(_BLOCKED),)
+    whole = name.rstrip("/")
+    return (whole, whole.rpartition("/")[0]) if "Fusion" in whole.rpartition("/")[2] else (whole,)
+
+
+_BLOCKED = "_nchwc"
+_TOKEN = re.compile(r"_token_\d+$")
 
 
 def run_of(kernels: Sequence[Mapping[str, Any]]) -> Run:

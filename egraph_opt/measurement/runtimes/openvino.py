@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from egraph_opt.errors import CostModelError, LimitsError, UnknownSettingError
-from egraph_opt.graph.timed_runtime import Feeds, Run
+from egraph_opt.graph.timed_runtime import Feeds, Kernel, Run, undisturbed
 
 REORDER = "Reorder"
 """Conversions between layouts or precisions, which it inserts."""
@@ -106,20 +106,49 @@ class Inference:
         found: Sequence[Any] = self._request.profiling_info
         return found
 
+    def fused(self) -> dict[str, tuple[str, ...]]:
+        """By the name of a node of the profile the nodes of the model that it was made of."""
+        found = {}
+        for node in self._model.get_runtime_model().get_ordered_ops():
+            settings = node.get_rt_info()
+            said = settings[_ORIGINAL].astype(str) if _ORIGINAL in settings else ""
+            found[node.get_friendly_name()] = tuple(filter(None, said.split(",")))
+        return found
+
+
+_ORIGINAL = "originalLayersNames"
+
 
 class ProfiledInference:
     """A compiled model, with what its profiler says of each run."""
 
     def __init__(self, model: bytes | str, options: Mapping[str, Any]) -> None:
         self._inference = Inference(model, {**options, "PERF_COUNT": True})
-        self._runs: list[Run] = []
+        self._profiles: list[Sequence[Any]] = []
 
     def run(self, feeds: Feeds) -> None:
         self._inference.run(None, feeds)
-        self._runs.append(run_of(self._inference.profile()))
+        self._profiles.append(self._inference.profile())
 
     def close(self) -> list[Run]:
-        return self._runs
+        return [run_of(nodes) for nodes in self._profiles]
+
+    def kernels(self) -> list[Kernel]:
+        """What ran; a conversion counts for the kernel that follows, for which it is made."""
+        times: dict[str, list[float]] = {}
+        for nodes in self._profiles:
+            for node in nodes:
+                times.setdefault(node.node_name, []).append(_micros(node))
+        fused = self._inference.fused()
+        found, before = [], 0.0
+        for node in filter(_has_kernel, self._profiles[-1]):
+            if node.node_type == REORDER:
+                before += undisturbed(times[node.node_name])
+            elif node.node_type not in NO_KERNELS:
+                names = fused.get(node.node_name, (node.node_name,))
+                found.append(Kernel(node.node_type, names, before + undisturbed(times[node.node_name])))
+                before = 0.0
+        return found
 
 
 def run_of(nodes: Sequence[Any]) -> Run:

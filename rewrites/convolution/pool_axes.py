@@ -31,6 +31,7 @@ from egraph_opt.laws import (
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import PoolWindow, pool
 from egraph_opt.operators.terms import limit, node
+from egraph_opt.rewrites.conditions.steps import entire, wholes
 from egraph_opt.rewrites.convolution.pooling import covers_input, is_plain, window_fits
 
 law = laws_of("pooling", numerics="reassociates", kind="split", serves="arithmetic")
@@ -257,7 +258,11 @@ def _maxima_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(means[0] * means[1], why="a mean of overlapping windows is weighted")
 
 
-@law(source="van Herk, Gil and Werman: maxima of maxima; YOLOv5's SPPF", examples=_maxima_examples)
+@law(
+    source="van Herk, Gil and Werman: maxima of maxima; YOLOv5's SPPF",
+    uses=(wholes,),
+    examples=_maxima_examples,
+)
 def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWindow, i: Int, j: Int):
     """MaxPool(x; k1 + (k2 - 1) * s1, stride s1 * s2) = MaxPool(MaxPool(x; k1, stride s1); k2, stride s2)
 
@@ -265,7 +270,7 @@ def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWind
     is beyond the target's limit; to the left where the original has both.
     """
     pooled = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", x, w)), guard(ne(y, z)))
-    written = guard(eq(y, node(i)), eq(z, node(j)))
+    written = guard(eq(y, node(i)), eq(z, node(j)), entire(x))
     rest = union(z, pool("MaxPool", y, rest_of(w, u)))
     yield rule(*pooled, kernel(is_within(w, x)), written, then=rest, inverse="maxima_of_maxima")
     begin = first_step(w, limit("pool_kernel"))

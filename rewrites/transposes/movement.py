@@ -1,6 +1,7 @@
 """Transposes move past other operators, where they meet others; T' undoes T.
 
 f(T(x), T(y)) = T(f(x, y))                for f of two or three operands, element by element
+f(T(x), y) = T(f(x, T'(y)))               where T'(y) is written as well
 f(T(x), c) = T(f(x, T'(c)))               for a constant c of lower or equal rank
 f(T(x), c) = T(f(x, c))                   for a c of one element
 Cast(T(x)) = T(Cast(x))
@@ -50,6 +51,24 @@ def through_binary(op: String, x: Tensor, y: Tensor, p: Permutation):
     for turned, other in ((x, y), (y, x)):
         demand = guard(transpose(turned, p), varies(other))
         yield rewrite(outside, inside, same_rank(x, y), demand, inverse="through_binary")
+
+
+def _turned_examples(rng):
+    g = Operands(rng)
+    x, y, p, back = g.input((5, 3, "N")), g.input(("N", 5, 3)), (2, 0, 1), (1, 2, 0)
+    yield g.fires(transpose(binary("Sub", transpose(x, p), y), (1, 0, 2)) * transpose(y, back))
+    yield g.near_miss(binary("Sub", transpose(x, p), y), why="y is not transposed elsewhere")
+    row = g.input((3,))
+    yield g.near_miss(binary("Sub", transpose(x, p), row) * row, why="of another rank")
+
+
+@law(source="Swin, arXiv 2103.14030", uses=(either_side,), examples=_turned_examples)
+def through_binary_with_turned(op: String, x: Tensor, y: Tensor, p: Permutation, i: Int):
+    """f(Transpose_p(x), y) = Transpose_p(f(x, Transpose_p'(y))), where y is transposed like this as well"""
+    other = transpose(y, invert(p))
+    sunk = transpose(beside(op, x, other, i), p)
+    demand = guard(other, varies(y))
+    yield rewrite(beside(op, transpose(x, p), y, i), sunk, same_rank(x, y), demand, inverse="through_binary")
 
 
 @hosted()

@@ -3,7 +3,7 @@
 MatMul(T(x), T(y)) = T(MatMul(y, x))
 MatMul(T(x), W) -> T(MatMul(T(W), x))          for a constant W on either side
 
-A Transpose in front of one layer so meets the one behind the next; see `convolution.channels_last` on more axes.
+A Transpose in front of one layer so meets that behind the next; `convolution.channels_last` has more axes.
 """
 
 from egraph_opt.facts.fact import Fact

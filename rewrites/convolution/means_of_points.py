@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, global_pool, none, pool
@@ -31,9 +32,15 @@ def counts_no_pads(b: Fact, window: PoolWindow) -> bool:
     return bool(is_absent.function(b)) or not counts
 
 
+@hosted()
+def has_pixels(x: Fact) -> bool:
+    """Onnxruntime convolves no image without."""
+    return x.shape is not None and all(symbolic.is_at_least(dim, 1) for dim in x.shape[2:])
+
+
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, w, b = g.input(("N", 4, 6, "L")), g.random(6, 4, 1, 1), g.random(6)
+    x, w, b = g.input(("N", 4, 6, 5)), g.random(6, 4, 1, 1), g.random(6)
     for bias, window in ((b, TWO), (b, OPEN), (none(), COUNTED)):
         yield g.fires(pool("AveragePool", conv(x, w, bias, PLAIN), window))
         yield g.fires(conv(pool("AveragePool", x, window), w, bias, PLAIN))
@@ -56,7 +63,8 @@ def mean_of_points(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, v: PoolWindow
     point, pixels = looks_at_one(w, u), conv(x, w, b, u)
     behind, before = pool("AveragePool", pixels, v), pool("AveragePool", x, v)
     means, known = conv(before, w, b, u), (point, counts_no_pads(b, v), guard(varies(x)))
-    yield rewrite(behind, means, *known, guard(entire(behind)), inverse="mean_of_points")
+    some = kernel(has_pixels(behind))
+    yield rewrite(behind, means, *known, some, guard(entire(behind)), inverse="mean_of_points")
     yield rewrite(means, behind, *known, guard(entire(before)), inverse="mean_of_points")
     once = conv(global_pool("GlobalAveragePool", x), w, b, u)
     why = "all pixels are more to compute"

@@ -244,7 +244,7 @@ def whole_axes(window: PoolWindow, x: Fact) -> Axes | None:
             axes.append(axis)
         elif (size, stride) != (1, 1):
             return None
-    return tuple(axes) if len(axes) < len(window.kernel) else None
+    return tuple(axes) if 0 < len(axes) < len(window.kernel) else None
 
 
 def _axes_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -257,6 +257,7 @@ def _axes_examples(rng: np.random.Generator) -> Iterator[Example]:
             (pool(kind, x, PoolWindow((4, 1), (1, 2), (0,) * 4, (1, 1))), "every other column"),
             (pool(kind, x, PoolWindow((3, 1), (1, 1), (0,) * 4, (1, 1))), "two windows"),
             (pool(kind, x, PoolWindow((4, 1), (1, 1), (1, 0, 0, 0), (1, 1))), "it pads"),
+            (pool(kind, x, PoolWindow((1, 1), (1, 1), (0,) * 4, (1, 1))), "of single elements"),
         )
     spread = PoolWindow((2, 1), (1, 1), (0,) * 4, (3, 1))
     yield g.near_miss(pool("MaxPool", x, spread), why="what is between is left out")

@@ -62,7 +62,7 @@ def _turned_examples(rng):
     yield g.near_miss(binary("Sub", transpose(x, p), row) * row, why="of another rank")
 
 
-@law(numerics="finite", source="Swin, arXiv 2103.14030", uses=(either_side,), examples=_turned_examples)
+@law(numerics="reassociates", source="Swin, arXiv 2103.14030", uses=(either_side,), examples=_turned_examples)
 def through_binary_with_turned(op: String, x: Tensor, y: Tensor, p: Permutation, i: Int):
     """f(Transpose_p(x), y) = Transpose_p(f(x, Transpose_p'(y))), where y is transposed like this as well"""
     other = transpose(y, invert(p))

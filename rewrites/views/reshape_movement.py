@@ -125,7 +125,7 @@ def _residuals(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, rows = g.input(("N", 4, 6)), g.input(("N", 4, 6)), ("N", 24)
     view, flat = reshape(y, rows), reshape(x, rows)
-    yield g.fires(relu(reshape(flat * flat, ("N", 4, 6)) - y) * reshape(view, ("N", 4, 6)))
+    yield g.fires(relu(reshape(relu(flat), ("N", 4, 6)) - y) * reshape(view, ("N", 4, 6)))
     yield g.near_miss(reshape(flat * flat, ("N", 4, 6)) - y, why="no view of y is there")
     wide = g.input((1, 4, 6))
     rest = reshape(flat * flat, ("N", 4, 6)) - wide
@@ -156,7 +156,8 @@ def view_of_alike(x: Tensor, y: Tensor, op: String, d: Dims):
         yield rewrite(whole, apart, of_same_dims(x, y), demand, inverse="past_view")
 
 
-@law("reshape", **_RESIDUAL, uses=(either_side,), examples=_residuals)
+# In float16 onnxruntime does not round what is between two operators without a view between them.
+@law("reshape", **{**_RESIDUAL, "numerics": "reassociates"}, uses=(either_side,), examples=_residuals)
 def past_viewed(x: Tensor, y: Tensor, op: String, d: Dims, i: Int):
     """Reshape(x) op y = Reshape(x op Reshape'(y)) of the same dims, where Reshape'(y) is written"""
     other = reshape(y, dims_before(x, d, y))

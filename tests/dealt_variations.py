@@ -1,9 +1,8 @@
 """Variations of a test that are run: of several opsets one, of many graphs half; ALL_VARIATIONS=1 runs all.
-So does `make laws`.
 
 Tests of laws optimise the same graph in several opsets, shapes and spellings, which takes most of the time of
 the suite.  Which of them are run, follows from the sources of the engine and of its laws: the same sources
-run the same tests, and others, after a change, another half of them.
+run the same tests, and others, after a change, another half of them.  `make laws` runs all of its tests.
 """
 
 from __future__ import annotations

@@ -237,6 +237,12 @@ def first_step(window: PoolWindow, most: int) -> PoolWindow | None:
     return of_axes(window, [own if k == axis else STILL for k in range(len(along))])
 
 
+@hosted()
+def fits_known(window: PoolWindow, x: Fact) -> bool:
+    """`is_within`, of an x of which each dim has a number or a name."""
+    return x.is_symbolic and bool(is_within.function(window, x))
+
+
 def _maxima_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 2, 9, 12))
@@ -254,6 +260,8 @@ def _maxima_examples(rng: np.random.Generator) -> Iterator[Example]:
         (_window((2, 2), (1, 1)), _window((2, 2), (2, 2), ceil_mode=1), "partial windows"),
     ):
         yield g.near_miss(pool("MaxPool", pool("MaxPool", x, first), second), why)
+    unknown = pool("MaxPool", g.input((2, 3, None, None)), _window((3, 3), (2, 3)))
+    yield g.near_miss(pool("MaxPool", unknown, _window((2, 2), (1, 1))), why="an axis may be any size")
     means = [pool("AveragePool", x, window) for window in (small, large)]
     yield g.near_miss(means[0] * means[1], why="a mean of overlapping windows is weighted")
 
@@ -278,6 +286,6 @@ def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWind
     parts = (kernel(is_within(w, x)), guard(absent(covers_input(w, x))))
     yield rewrite(pool("MaxPool", x, w), steps, *parts, inverse="maxima_of_maxima")
     joint = joint_maxima(u, w)
-    behind = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", y, w)), kernel(is_within(joint, x)))
+    behind = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", y, w)), fits_known(joint, x))
     at_once = union(z, pool("MaxPool", x, joint))
     yield rule(*behind, guard(ne(x, y)), written, then=at_once, inverse="maxima_of_maxima")

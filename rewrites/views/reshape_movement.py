@@ -12,6 +12,7 @@ The dims of the other operand in front of the view are computed by `view_shapes`
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +145,12 @@ def _sums(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-_RESIDUAL = {"numerics": "finite", "kind": "move", "serves": "traffic", "source": "Swin, arXiv 2103.14030"}
+_RESIDUAL: dict[str, Any] = {
+    "numerics": "finite",
+    "kind": "move",
+    "serves": "traffic",
+    "source": "Swin, arXiv 2103.14030",
+}
 
 
 @law("reshape", **_RESIDUAL, examples=_sums)

@@ -79,7 +79,7 @@ def difference_adds(x: Tensor, c: Tensor):
     """x - c = x + (-c), and c - x = x * (-1) + c; from the right for any c"""
     demand, back = guard(is_shift_of(c, x)), "difference_adds"
     yield rewrite(x - c, x + (-c), is_float(x), demand, inverse=back)
-    yield rewrite(c - x, x * number_like(x, -1.0) + c, guard(is_float(x)), demand, inverse=back)
+    yield rewrite(c - x, x * number_like(x, -1.0) + c, is_float(x), demand, inverse=back)
     yield rewrite(x + (-c), x - c, inverse=back)
     yield rewrite((-x) + c, c - x, inverse=back)
 

@@ -25,6 +25,9 @@ from .witnesses import concrete, differ, feeds_of, model_of, tables
 DRAWS = 4
 """Prices that are drawn for each law: one draw chooses what it writes in one witness out of two."""
 
+LIMITS = {"nodes": 2_000}
+"""Some laws that are no endless ones grow far beyond their witness."""
+
 STRICTEST: dict[str, Exactness] = {"bitwise": "bitwise", "finite": "finite"}
 """What is asked for of a law that keeps it; of others what is real."""
 
@@ -73,7 +76,7 @@ def harm_of(entry: WrongLaw) -> str:
     asked = STRICTEST.get(law.numerics, "real")
     with alone(law):
         for draw in range(DRAWS):
-            result = optimize(model, Drawn(draw), rewrites=[law.key], exactness=asked)
+            result = optimize(model, Drawn(draw), rewrites=[law.key], exactness=asked, limits=LIMITS)
             if result.report.status == "optimized" and result.report.verification.status == "passed":
                 harm = _differences(model, result.model, given, law)
                 if harm:

@@ -31,7 +31,7 @@ def group_norm(scene: Any, x: Value, scale: Value, bias: Value, settings: Any) -
     own = scene.share(x.shape[1], groups, 0)
 
     def at(i: Index) -> z3.ArithRef:
-        first = divided(scene, i[1], own)[0] * own
+        first = i[1] - divided(scene, i[1], own)[1]
         part = [own, *x.shape[2:]]
         element = lambda k: x.at([i[0], z3.simplify(first + k[0]), *k[1:]])  # noqa: E731
         middle = mean(scene, part, element)

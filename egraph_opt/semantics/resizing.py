@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import z3
 
 from egraph_opt.facts.dtypes import FLOATS
-from egraph_opt.semantics.folds import sum_in
-from egraph_opt.semantics.values import Index, NoMeaningError, Value, means, number
+from egraph_opt.semantics.folds import any_axes, sum_in
+from egraph_opt.semantics.values import Index, Value, means, number
 
 Settings: TypeAlias = tuple[tuple[str, Any], ...]
 Along = tuple[z3.ArithRef, ...]
@@ -28,28 +28,31 @@ SHIFTED = "tf_half_pixel_for_nn"
 COORDINATES = (
     "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", SHIFTED, CROP
 )  # fmt: skip
+POLICIES = ("stretch", "not_larger", "not_smaller")
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 PLACE, WEIGHT, INSIDE = "resize place", "resize weight", "resize inside"
 
 
 def any_resize(scene: Any, given: dict[str, Any]) -> Settings:
-    """Any modes; the other attributes as they are where a node has none of them."""
+    """All attributes, or the mode alone, as Upsample has it; axes in order, from the front or from behind."""
     scene.must(_fit(*(given[name] for name in ("x", "roi", "scales", "sizes"))))
+    if given["roi"] is None and given["sizes"] is None and scene.choose(2):
+        return (("mode", MODES[scene.choose(2)]),)
     mode = MODES[scene.choose(len(MODES))]
-    rank = given["x"].rank
-    scene.notes.add("a Resize stretches, all axes or those behind the first two, with the usual coefficients")
     settings = {
         "antialias": 0 if mode == "nearest" else scene.choose(2),
         "coordinate_transformation_mode": COORDINATES[scene.choose(len(COORDINATES))],
-        "cubic_coeff_a": -0.75,
-        "exclude_outside": 0,
-        "extrapolation_value": 0.0,
-        "keep_aspect_ratio_policy": "stretch",
+        "cubic_coeff_a": scene.real("cubic") if mode == "cubic" else -0.75,
+        "exclude_outside": scene.choose(2) if mode == "cubic" else 0,
+        "extrapolation_value": scene.real("extrapolation"),
+        "keep_aspect_ratio_policy": POLICIES[0 if given["sizes"] is None else scene.choose(len(POLICIES))],
         "mode": mode,
         "nearest_mode": NEAREST[scene.choose(len(NEAREST)) if mode == "nearest" else 0],
     }
-    if rank > 2 and scene.choose(2):
-        settings["axes"] = tuple(range(2, rank))
+    if scene.choose(2):
+        scene.notes.add("axes of a Resize are in order, and count from the front or from behind")
+        axes = any_axes(scene, given)
+        settings["axes"] = tuple(a - given["x"].rank for a in axes) if scene.choose(2) else axes
     return tuple(sorted(settings.items()))
 
 
@@ -67,15 +70,16 @@ def resize(
     coordinates = given.get("coordinate_transformation_mode", "asymmetric")
     crops = coordinates == CROP
     scene.must(_fit(x, roi, scales, sizes) and not (crops and roi is None))
-    if sizes is not None and given.get("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise NoMeaningError("a Resize that keeps the ratio of sizes")
     axes = [axis % x.rank for axis in given.get("axes", range(x.rank))]
     along: dict[int, Along] = {}
     shape = list(x.shape)
     for k, axis in enumerate(axes):
-        along[axis] = _along(scene, x.shape[axis], k, len(axes), scales, sizes, roi if crops else None)
+        along[axis] = _along(
+            scene, [x.shape[a] for a in axes], k, scales, sizes, given, roi if crops else None
+        )
         shape[axis] = along[axis][1]
     rules = _rules(given, coordinates)
+    stretches = given.get("keep_aspect_ratio_policy", POLICIES[0]) == POLICIES[0]
     same_places = coordinates not in (SHIFTED, CROP)
 
     def inside(moved: Sequence[int], i: Index) -> z3.BoolRef:
@@ -83,7 +87,7 @@ def resize(
         return z3.And([part != 0 for part in parts])
 
     def at(i: Index) -> z3.ArithRef:
-        moved = [a for a in axes if not (same_places and _stays(scene, along[a], sizes))]
+        moved = [a for a in axes if not (same_places and _stays(scene, along[a], sizes, stretches))]
         looked = _nearest if given["mode"] == "nearest" else _mean
         here = looked(scene, x, along, rules, moved, i)
         outside = scene.real_formula(given.get("extrapolation_value", 0.0))
@@ -106,14 +110,15 @@ def _real(a: z3.ArithRef) -> z3.ArithRef:
 
 def _along(
     scene: Any,
-    dim: z3.ArithRef,
+    dims: Sequence[z3.ArithRef],
     k: int,
-    count: int,
     scales: Value | None,
     sizes: Value | None,
+    given: Mapping[str, Any],
     roi: Value | None,
 ) -> Along:
-    """What is known along an axis, the k-th of those that are resized."""
+    """What is known along the k-th of the axes that are resized, whose lengths are these."""
+    count, dim = len(dims), dims[k]
     region = []
     if roi is not None:
         scene.must(roi.shape[0] == 2 * count)
@@ -121,20 +126,27 @@ def _along(
     numbers = sizes if scales is None else scales
     assert numbers is not None
     scene.must(numbers.shape[0] == count)
-    given = numbers.at([number(k)])
-    if scales is None:
-        length = z3.simplify(z3.ToInt(given))
-        scene.must(length >= 0)
-        scene.must(z3.Or(length == 0, dim > 0))
-        return (dim, length, _real(length), *region)
-    scene.must(given > 0)
-    return (dim, z3.simplify(z3.ToInt(_real(dim) * given)), given, *region)
+    row = [numbers.at([number(j)]) for j in range(count)]
+    if scales is not None:
+        scene.must(row[k] > 0)
+        return (dim, z3.simplify(z3.ToInt(_real(dim) * row[k])), row[k], *region)
+    policy = given.get("keep_aspect_ratio_policy", POLICIES[0])
+    factor = row[k]
+    if policy != POLICIES[0]:  # of all lengths and sizes together
+        together = [*row, *map(_real, dims)]
+        row[k], factor = (scene.function(f"resize {what} {policy} {k}", *together) for what in ("to", "by"))
+    length = z3.simplify(z3.ToInt(row[k]))
+    scene.must(length >= 0)
+    scene.must(z3.Or(length == 0, dim > 0))
+    return (dim, length, factor, *region)
 
 
-def _stays(scene: Any, along: Along, sizes: Value | None) -> bool:
+def _stays(scene: Any, along: Along, sizes: Value | None, stretches: bool) -> bool:
     """Whether elements are known to be where they were: by a factor of 1, or to the length that there is."""
     dim, length, factor, *_ = along
-    return bool(scene.same(length, dim) if sizes is not None else scene.same(factor, z3.RealVal(1)))
+    if sizes is not None:
+        return stretches and bool(scene.same(length, dim))
+    return bool(scene.same(factor, z3.RealVal(1)))
 
 
 def _nearest(

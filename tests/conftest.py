@@ -15,6 +15,8 @@ from pathlib import Path
 import coverage
 import pytest
 
+from .dealt_variations import left_out
+
 FLOOR = 90.0
 """Per cent of the engine's branches that the tests have to take, both ways."""
 
@@ -82,7 +84,10 @@ def restored_laws() -> Iterator[None]:
     registered.update(before)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if dropped := set(left_out(items)):
+        config.hook.pytest_deselected(items=list(dropped))
+        items[:] = [item for item in items if item not in dropped]
     here, seen = Path(__file__).parent, Counter[str]()
     for item in items:
         name = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""

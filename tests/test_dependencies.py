@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,15 @@ PRIVATE = {
 """Dependencies of which more is used than what they promise to keep, and what for."""
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def trees(folders: tuple[str, ...]) -> Iterator[ast.Module]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            yield ast.parse(path.read_text(encoding="utf-8"))
+            yield tree_of(path)
 
 
 def imported_modules(folders: tuple[str, ...]) -> set[str]:

@@ -59,6 +59,7 @@ class Certificate:
         terms: what steps speak of: `[kind, name]`, or `["applied", function, arguments]` with the numbers of
             other terms.
         steps: in order.
+        bound: what the result costs and why nothing is cheaper, for `StatedBound`; None: nothing is said.
     """
 
     version: str
@@ -69,6 +70,7 @@ class Certificate:
     laws: Mapping[str, str]
     terms: tuple[Any, ...]
     steps: tuple[ProofStep, ...]
+    bound: Mapping[str, Any] | None = None
 
     @property
     def trusted(self) -> tuple[str, ...]:

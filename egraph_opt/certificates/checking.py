@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, Certificate, ProofStep
+from egraph_opt.certificates.checking_bound import CheckedBound, check_bound
 from egraph_opt.certificates.closure import operands_first
 from egraph_opt.certificates.digests import digest_of_graph, digest_of_source
 from egraph_opt.certificates.errors import CertificateError
@@ -16,6 +17,7 @@ from egraph_opt.certificates.instances import LawInstance, LawTables, StatedRule
 from egraph_opt.certificates.knowledge import Knowledge
 from egraph_opt.certificates.numbers import ConstantNumbers, differ, in_type
 from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
+from egraph_opt.certificates.stated_bound import StatedBound
 from egraph_opt.facts.assumption import Assumption
 from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.law import Law
@@ -38,6 +40,7 @@ class CheckedCertificate:
         proved: those of the laws that are proved for all sizes.
         folded: constants that were computed anew.
         trusted: what nothing shows, one line each.
+        bound: of cost; None where the certificate says nothing of it.
     """
 
     nodes: int
@@ -48,6 +51,7 @@ class CheckedCertificate:
     folded: int
     expanded: int
     trusted: tuple[str, ...]
+    bound: CheckedBound | None = None
 
     def lines(self) -> list[str]:
         """In words."""
@@ -67,7 +71,7 @@ class CheckedCertificate:
         if self.trusted:
             found.append(f"trusted, as nothing shows it: {len(self.trusted)}")
             found += [f"  {line}" for line in self.trusted]
-        return found
+        return found if self.bound is None else [*found, *self.bound.lines()]
 
 
 def check_certificate(
@@ -85,7 +89,7 @@ def check_certificate(
     try:
         checker = _Checker(read_model(model, _shapes(certificate)), read_model(result), certificate)
         found = checker.checked()
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise CertificateError(f"not a certificate: {type(error).__name__}: {error}") from error
     if strict and found.trusted:
         raise CertificateError(f"{len(found.trusted)} steps are trusted, the first: {found.trusted[0]}")
@@ -150,7 +154,7 @@ class _Checker:
                 raise CertificateError(f"output {name!r} is not shown to be equal to that of the model")
         uses = self._uses
         return CheckedCertificate(
-            nodes=result.nodes,
+            nodes=len(result.running),
             steps=len(self._certificate.steps),
             laws=dict(uses.laws),
             definitions=uses.definitions,
@@ -158,7 +162,12 @@ class _Checker:
             folded=uses.folded,
             expanded=uses.expanded,
             trusted=tuple(uses.trusted),
+            bound=self._bound(result),
         )
+
+    def _bound(self, result: ReadModel) -> CheckedBound | None:
+        said = self._certificate.bound
+        return None if said is None else check_bound(StatedBound.from_json(said), result.running)
 
     def _is_proved(self, name: str) -> bool:
         source = self._rules.source(name)

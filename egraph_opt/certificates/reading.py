@@ -35,7 +35,7 @@ class ReadModel:
         terms: of its tensors, by name.
         bundles: of nodes with several outputs, by the name of the first that has one.
         inputs, outputs: names.
-        nodes: how many there are that compute something from inputs.
+        running: the nodes that compute something from inputs.
         constants: names of tensors that are constant, with their terms.
     """
 
@@ -43,7 +43,7 @@ class ReadModel:
     bundles: dict[str, int] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    nodes: int = 0
+    running: list[ir.Node] = field(default_factory=list)
     constants: dict[str, int] = field(default_factory=dict)
 
 
@@ -158,7 +158,8 @@ class _TermReader:
             for value in node.outputs:
                 self._constant(value)
             return
-        self.found.nodes += not all(self.facts.get(v, UNKNOWN).const for v in node.outputs if v.name)
+        if not all(self.facts.get(v, UNKNOWN).const for v in node.outputs if v.name):
+            self.found.running.append(node)
         if len(node.outputs) == 1:
             literal = known_literal(self.facts.get(node.outputs[0], UNKNOWN))
             if literal is not None:

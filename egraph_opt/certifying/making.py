@@ -20,6 +20,7 @@ from egraph_opt.certificates.expansion import expanded
 from egraph_opt.certificates.instances import Premises, StatedRules
 from egraph_opt.certificates.numbers import Array, ConstantNumbers, differ, in_type
 from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
+from egraph_opt.certifying.bound import Selected, stated_bound
 from egraph_opt.certifying.reasons import Needed, made_by_steps
 from egraph_opt.certifying.replay import Replay
 from egraph_opt.certifying.steps import BETWEEN, READ, ReplayCourse, TakenStep, WatchedKnowledge
@@ -55,6 +56,7 @@ class Optimized:
     Attributes:
         shapes: sizes that inputs have got.
         limits: what the target publishes.
+        selected: what was chosen, and from what; None where nothing is said of cost.
     """
 
     model: LoadedModel
@@ -65,6 +67,7 @@ class Optimized:
     fold_bytes: int
     fold_quantized: bool
     limits: Mapping[str, int]
+    selected: Selected | None = None
 
 
 def certificate_of(done: Optimized) -> Certificate:
@@ -135,6 +138,7 @@ class _Making:
             laws=law_digests(steps, self._rules),
             terms=tuple(writer.terms),
             steps=written,
+            bound=None if done.selected is None else stated_bound(done.selected, self._result.running),
         )
 
     # --- one saturation -------------------------------------------------------------------------------------

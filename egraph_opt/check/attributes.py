@@ -11,6 +11,7 @@ from egraph_opt.check import tables
 from egraph_opt.check.blocks import beside_block, block_of, block_settings, group_settings, repeats, time_axis
 from egraph_opt.check.choices import Random, chance, pick, picks
 from egraph_opt.check.layers import layer_of
+from egraph_opt.check.rotations import rotation
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact, Shape
 from egraph_opt.operators.declaration import Literal
@@ -65,12 +66,15 @@ def _unary_settings(rng: Random, shape: Shape, before: Attributes, operands: Ope
     if name == "IsInf":
         negative, positive = pick(rng, (1, 1), (1, 0), (0, 1))
         return (("detect_negative", negative), ("detect_positive", positive))
-    slopes = tuple(s for s in (*tables.SLOPES, *named) if s > 0 or name != "Celu")
+    slopes = tuple(s for s in (*tables.SLOPES, *named) if s or name != "Celu")
     return tuple((key, pick(rng, *slopes)) for key in _SETTINGS.get(name, ()))
 
 
-def _resize_settings(rng: Random, shape: Shape, before: Attributes, *_: Any) -> Any:
+def _resize_settings(rng: Random, shape: Shape, before: Attributes, operands: Operands) -> Any:
+    """As a rule those that use a region, where there is one."""
     chosen = {name: pick(rng, *values) for name, values in tables.RESIZE_SETTINGS.items()}
+    if operands[1:] and operands[1] != ABSENT and chance(rng, 0.7):
+        chosen["coordinate_transformation_mode"] = "tf_crop_and_resize"
     defaults = schema_defaults("Resize", before.get("opset", 17))
     return tuple(
         (name, chosen.get(name, value)) for name, value in sorted(defaults.items()) if value is not None
@@ -309,6 +313,12 @@ def _quantized_to(rng: Random, shape: Shape, before: Attributes, operands: Opera
     return int(TensorProto.UINT8 if absent else operands[2].dtype)
 
 
+def _some_of_axis(rng: Random, shape: Shape, *_: Any) -> int:
+    """How many elements are taken of an axis that is drawn next."""
+    dims = [d for d in shape if isinstance(d, int)]
+    return int(pick(rng, 1, 2, *dims, *(max(d - 1, 1) for d in dims)))
+
+
 def _from(*values: Any) -> _Rule:
     return lambda rng, *_: pick(rng, *values)
 
@@ -345,6 +355,9 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "group_norm.settings": group_settings,
     "tile.repeats": repeats,
     "overwrite.block": block_of,
+    "rotary.settings": rotation,
+    "top.count": _some_of_axis,
+    "top.settings": _flags("largest", "sorted"),
     "reverse_sequence.time": time_axis,
     "settings": _from(()),
     "keepdims": _from(0, 1),

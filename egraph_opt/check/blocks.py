@@ -60,9 +60,9 @@ def block_of(rng: Random, shape: Shape, before: Mapping[str, Any], operands: Seq
     shorter = [k for k, (d, n) in enumerate(zip(shape, part, strict=True)) if d != n]
     named = len(shape) if elements else int(pick(rng, *range(max([*shorter, 0]) + 1, len(shape) + 1)))
     moved = {int(pick(rng, *range(named)))} if elements else {*range(named)}
-    begun = {entry[0]: entry[1] for spec in before.get("slices", ()) for entry in spec}
+    begun = {entry[0]: (entry[1], entry[3]) for spec in before.get("slices", ()) for entry in spec}
     return tuple(
-        (k, *_places(rng, int(shape[k] or 0), int(part[k] or 0), moves=k in moved, start=begun.get(k)))
+        (k, *_places(rng, int(shape[k] or 0), int(part[k] or 0), moves=k in moved, beside=begun.get(k)))
         for k in range(named)
     )
 
@@ -74,9 +74,12 @@ def slices_in(chosen: Iterable[Expression]) -> list[Any]:
     return [value for value in tuples if isinstance(value[0], tuple) and len(value[0]) == 4]
 
 
+_BESIDE = ("the same", "moved", "longer", "in steps", "in other steps")
+
+
 def beside_block(rng: Random, spec: Any) -> Any:
     """Slices that a term has, or what differs from them along one axis."""
-    k, kind = int(pick(rng, *range(len(spec)))), pick(rng, "the same", "moved", "longer", "in steps")
+    k, kind = int(pick(rng, *range(len(spec)))), pick(rng, *_BESIDE)
     axis, start, end, step = spec[k]
     if kind == "the same" or end is None or start < 0 or end < 0:
         return spec
@@ -84,18 +87,26 @@ def beside_block(rng: Random, spec: Any) -> Any:
         "moved": (axis, start + 1, end + 1, step),
         "longer": (axis, start, end + 1, step),
         "in steps": (axis, start, 2 * end - start, 2 * step),
+        "in other steps": (axis, start, end, step + 1),
     }[kind]
     return (*spec[:k], entry, *spec[k + 1 :])
 
 
-def _places(rng: Random, dim: int, count: int, *, moves: bool, start: int | None) -> tuple[int, int, int]:
-    """Start, end and step of so many elements of a dim; `start` is where a slice of the term begins."""
-    steps = [step for step in (1, 2) if moves and count > 1 and (count - 1) * step < dim]
-    step = int(pick(rng, *steps)) if steps else 1
+def _places(
+    rng: Random, dim: int, count: int, *, moves: bool, beside: tuple[int, int] | None
+) -> tuple[int, int, int]:
+    """Start, end and step of so many elements of a dim; `beside` are start and step of a slice of the term,
+    which begins at the same element, or one on, and as a rule takes the same steps."""
+    steps = [step for step in (1, 2, 3) if moves and count > 1 and (count - 1) * step < dim]
+    if beside is not None and beside[1] in steps and chance(rng, 0.5):
+        step = beside[1]
+    else:
+        step = int(pick(rng, *steps)) if steps else 1
     taken = max(count - 1, 0) * step + 1
+    start = 0 if beside is None else beside[0] + int(pick(rng, 0, 0, 1, -1))
     if not moves:
         start = 0
-    elif start is None or not 0 <= start <= dim - taken or chance(rng, 0.3):
+    elif beside is None or not 0 <= start <= dim - taken or chance(rng, 0.3):
         start = int(pick(rng, *range(max(dim - taken, 0) + 1)))
     return start, start + taken, step
 

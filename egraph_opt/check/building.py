@@ -86,6 +86,8 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     if not rng.plain:
         draw.opset = pick(rng, *tables.OPSETS)
         draw.dtype = pick(rng, *tables.TYPES)
+    named = {part.head.name for pattern in draw.patterns for part in _terms(pattern)}
+    draw.opset = max((draw.opset, *(tables.LATE.get(name, 0) for name in named)))
     draw.constants = pick(rng, *tables.SHARES)
     draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
     draw.repeats = pick(rng, 0.0, 0.0, 0.5)

@@ -83,6 +83,9 @@ def indices(rng: Random, shape: tuple[int, ...], dims: Sequence[int]) -> Array:
         found = rng.permutation(found)
     elif kind == "backwards":
         found = found[::-1]
+    elif kind == "rest backwards":
+        begin = int(pick(rng, 1, size // 3, size // 2))
+        found = np.concatenate([found[:begin], found[begin:][::-1]])
     elif kind == "repeated":
         found = rng.integers(0, bound, size)
     return np.asarray(found).reshape(shape)

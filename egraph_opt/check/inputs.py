@@ -45,8 +45,12 @@ RANGE = 1e9
 
 HALF_RANGE = 32.0
 
-LARGE = (0.0, 1.0, -1.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
+LARGE = (0.0, 1.0, -1.0, 89.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
+BEYOND_ON_THE_WAY = (88.8, 89.2, -88.8, -103.5, 1.5e19, -1.5e19, 11.3, -11.3, 709.9)
+"""Numbers of which Exp, or the square, is not finite though half of it would be, in one of the types."""
+
 EVERY_SIZE = (
+    *BEYOND_ON_THE_WAY,
     *(0.0, -0.0, 1.0, -1.0, 100.0, -100.0, 1e15, -1e15, 1e30, -1e30, 3.4e38, -3.4e38, 3e-6, 1e-30, 2e-38),
     *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
 )
@@ -80,7 +84,8 @@ BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
 integers that are all the greatest of their type, or the least, of which sums are large, or in order among
-large ones; floats in order; "low" are numbers all far below 0, of which much is small."""
+large ones; floats in order, apart or next to each other; "low" are numbers all far below 0, of which much is
+small."""
 
 PLACES = frozenset({"ArgMax", "ArgMin", "TopK"})
 """Operators that answer where numbers are."""
@@ -229,13 +234,11 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         return _at_ends(place)
     elif kind in ("normal", "tiny", "level", "low"):
         near = [int(n) for n in numbers if n == int(n)]
-        table = [*range(-5, 6), *near]
+        table = [*range(-5, 6), *near, *(n + step for n in near for step in (-1, 1, n, 2 * n))]
     elif kind == "wide":
-        bits = rng.integers(0, info.bits, size).tolist()
-        signs = rng.choice((-1, 1) if info.min < 0 else (1,), size).tolist()
-        return np.array(
-            [s * ((2**b + b) % (info.max + 1)) for s, b in zip(signs, bits, strict=True)], place.dtype
-        )
+        bits = rng.integers(0, info.bits, size).astype(np.uint64)
+        signs = rng.choice((-1, 1) if info.min < 0 else (1,), size).astype(place.dtype)
+        return signs * (((np.uint64(1) << bits) + bits) & np.uint64(info.max)).astype(place.dtype)
     else:
         table = (*INTEGERS, int(info.min), int(info.max))
     fits = np.array([n for n in table if info.min <= n <= info.max], dtype=place.dtype)
@@ -272,7 +275,9 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
         return values * (1e-3 if half else 1e-9)
     near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
     if kind == "ends":
-        return np.arange(size)[:: -1 if place.number else 1] / max(size, 1)
+        order = np.arange(size)[:: -1 if place.number % 2 else 1]
+        step = float(ml_dtypes.finfo(place.dtype).eps)  # type: ignore[no-untyped-call]
+        return order / max(size, 1) if place.number < 2 else 2 - (order + 1) * step
     if kind == "low":
         return -2.5 - np.abs(values)
     if kind == "normal":

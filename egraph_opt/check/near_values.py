@@ -38,9 +38,14 @@ FLOATS_AT_ENDS = (2.0**24, 2.0**31, 40_000.0, 65_504.0)
 INTEGERS_AT_ENDS = (2**24, 2**31, -(2**31) - 1, 2**40, 256, -129)
 """Where types of fewer bits end."""
 
+ODD_DIVISORS = (41, 1000)
+"""41 times its inverse is not 1, and a shift is no division by 1000."""
+
 
 def other_arrays(array: Array, numbers: Sequence[float]) -> Iterator[Array]:
     """Arrays of the type and shape of one; `numbers` are those that the law names."""
+    if array.size and array.dtype.kind == "b":
+        yield from _conditions(array)
     if not array.size or array.dtype.kind not in "iuf":
         return
     with np.errstate(all="ignore"):
@@ -66,8 +71,17 @@ def _integers(array: Array) -> Iterator[Array]:
     yield (-wide).astype(array.dtype)
     if array.size == 1:
         info = np.iinfo(array.dtype)
-        ends = (*INTEGERS_AT_ENDS, info.min, info.max, 0, 1, -1)
+        ends = (*INTEGERS_AT_ENDS, *ODD_DIVISORS, info.min, info.max, 0, 1, -1)
         yield from (np.full_like(array, number) for number in ends if _has(array, number))
+
+
+def _conditions(array: Array) -> Iterator[Array]:
+    """All true, all false, each turned over, and a row that is all false."""
+    yield from (np.ones_like(array), np.zeros_like(array), ~array)
+    if array.ndim > 1:
+        row = array.copy()
+        row[(-1,) * (array.ndim - 1)] = False
+        yield row
 
 
 def _has(array: Array, number: float) -> bool:
@@ -80,7 +94,12 @@ def _has(array: Array, number: float) -> bool:
 
 def _in_another_order(array: Array) -> Iterator[Array]:
     """The same elements: each axis on by one, backwards, and both, one of which is not its own inverse, and
-    two in the middle in each other's place; and more of them along an axis of one."""
+    two in the middle in each other's place; integers in order, and the rest of them backwards; and more of
+    them along an axis of one."""
+    if array.ndim == 1 and array.size > 2 and array.dtype.kind in "iu":
+        rising = np.sort(array)
+        for begin in (array.size // 3, array.size // 2):
+            yield np.concatenate([rising[:begin], rising[begin:][::-1]])
     for axis in range(array.ndim):
         if array.shape[axis] > 1:
             backwards = np.flip(array, axis)
@@ -169,6 +188,9 @@ def _near_tuple(value: tuple[Any, ...], numbers: Sequence[float]) -> Iterator[An
         return
     if value and all(isinstance(entry, str) for entry in value):
         yield from (value[::-1], (*value[:-1], tables.ACTIVATION), (value[0],) * len(value))
+        return
+    if len(value) == 2 and value[0] in tables.FLAGS:
+        yield (value[0], 1 - int(bool(value[1])))
         return
     if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int):
         yield from ((value[0], end) for end in (2**31 - 1, -(2**31)))

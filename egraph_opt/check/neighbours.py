@@ -29,7 +29,7 @@ from egraph_opt.check.near_values import (
     other_arrays,
 )
 from egraph_opt.check.operands import settings_of
-from egraph_opt.check.scope import attributes_in, operators_in
+from egraph_opt.check.scope import attributes_in, operators_in, roots_of
 from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
@@ -145,7 +145,7 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
 
 def _made_of(leaf: Expression, example: Example) -> list[Expression]:
     """What single operators make of a leaf, one after the other, within a term."""
-    inner = (part for term in _terms(example) for top in term.arguments for part in parts(top))
+    inner = (part for term in roots_of(example) for top in term.arguments for part in parts(top))
     after = {
         part.arguments[-1]: part
         for part in inner
@@ -158,7 +158,7 @@ def _made_of(leaf: Expression, example: Example) -> list[Expression]:
 
 
 def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    picky = operators_in(_terms(example)) & PICKY
+    picky = operators_in(roots_of(example)) & PICKY
     for place, value in enumerate(example.operands.values):
         if value.const_value is None:
             continue
@@ -178,7 +178,7 @@ def _with_constant(example: Example, place: int, array: Any) -> Example:
 
 def _of_names(example: Example) -> Iterator[Made]:
     """Another operator of the same kind and settings instead of one: a comparison, a reduction."""
-    for node in dict.fromkeys(part for term in _terms(example) for part in parts(term)):
+    for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
         if not isinstance(node.head, Function) or node.head.name not in operators():
             continue
         for position, kind in enumerate(operator_named(node.head.name).kinds):
@@ -193,7 +193,7 @@ def _of_names(example: Example) -> Iterator[Made]:
 
 def _of_all_numbers(example: Example) -> Iterator[Made]:
     """All numbers changed, where none is a scale or a length."""
-    return iter(()) if operators_in(_terms(example)) & PICKY else with_all_numbers_changed(example)
+    return iter(()) if operators_in(roots_of(example)) & PICKY else with_all_numbers_changed(example)
 
 
 def _of_shared_numbers(example: Example) -> Iterator[Made]:
@@ -213,16 +213,12 @@ def _other_attributes(
 ) -> Iterator[tuple[Expression, int, Expression]]:
     """The operators of a term, the places of their attributes, and other values for these."""
     rng = np.random.default_rng(0)
-    for node in dict.fromkeys(part for term in _terms(example) for part in parts(term)):
+    for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
         for position in attributes_in(node):
             old, sort = node.arguments[position].head.value, node.head.parameters[position][1]
             for value in _other_values(example, node, position, numbers, rng):
                 if repr(value) != repr(old) and is_of(sort, value):
                     yield node, position, constant(value, node.arguments[position].sort)
-
-
-def _terms(example: Example) -> tuple[Expression, ...]:
-    return example.term if isinstance(example.term, tuple) else (example.term,)
 
 
 def _with_argument(node: Expression, position: int, value: Expression) -> Expression:

@@ -14,6 +14,7 @@ from egraph_opt.check.blocks import image_of_blocks, sequence_lengths, updates
 from egraph_opt.check.choices import Random, chance, pick, picks
 from egraph_opt.check.layers import layer_extra, layer_operand
 from egraph_opt.check.quantities import quantization
+from egraph_opt.check.rotations import rotated_operand
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
@@ -136,7 +137,7 @@ def _conv_transpose(rng: Random, known: list[Shape | None], wish: Sequence[Dim] 
 
 
 def _matmul(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
-    inner = pick(rng, 1, 2, 3, 5)
+    inner = pick(rng, 1, 2, 3, 5, "M")
     if not known:
         if wish is not None and len(wish) >= 2:
             return (*wish[:-1], inner)
@@ -234,6 +235,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "slice_at": _sliced,
     "cumsum": _summed,
     "recurrent": layer_operand,
+    "rotary": rotated_operand,
     "expand_to": _targeted,
     "reshape_to": _targeted,
     "variadic": _elementwise,
@@ -258,7 +260,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
 }
 
 
-FLOATS_ONLY = frozenset("batchnorm instance_norm group_norm rms_norm layer_norm".split()) | {
+FLOATS_ONLY = frozenset("rotary batchnorm instance_norm group_norm rms_norm layer_norm".split()) | {
     "recurrent",
     "scores",
     "attention",

@@ -29,6 +29,16 @@ class BatchNormalization(OpRun):
         return ((scale * (x - mean) / np.sqrt(var + settings["epsilon"]) + bias).astype(x.dtype),)
 
 
+class LogSoftmax(OpRun):
+    """Without the logarithm of 0 that onnx's takes of what is far below the greatest element."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, axis: int = -1) -> tuple[Any]:
+        below = x - np.max(x, axis, keepdims=True, initial=-np.inf)
+        return ((below - np.log(np.sum(np.exp(below), axis, keepdims=True))).astype(x.dtype),)
+
+
 class Reference:
     """A model in ONNX's reference evaluator; errors come from `run`.
 
@@ -42,7 +52,7 @@ class Reference:
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:
         model = _in_float64(self.model) if self._wide else self.model
-        return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose])
+        return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax])
 
     def run(self, feeds: Feeds) -> Outputs:
         if any(map(_is_mean_of_partial_windows, self.model.graph.node)):

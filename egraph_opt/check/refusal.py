@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check.outcomes import Failure
 from egraph_opt.check.properties import properties_of
 from egraph_opt.check.terms import shown
-from egraph_opt.check.trials import Failure
 from egraph_opt.check.trying import Verdict, place_of
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Law

@@ -12,6 +12,7 @@ from typing import Any
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.bindings import expressions_in
+from egraph_opt.laws.law import Example
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.declaration import operator_named, operators
@@ -234,6 +235,11 @@ def written_by(statement: Equality | Rule, *, reverse: bool = False) -> list[Exp
         else:
             found += [action.entry, action.value] if isinstance(action, Assignment) else [action]
     return found
+
+
+def roots_of(example: Example) -> tuple[Expression, ...]:
+    """The terms of an example, which may have several."""
+    return example.term if isinstance(example.term, tuple) else (example.term,)
 
 
 def operators_in(terms: Iterable[Expression]) -> set[str]:

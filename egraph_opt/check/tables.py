@@ -22,6 +22,8 @@ LONG = (141, 301, 2101)
 """Dims beyond what bytes and halves count to: of one axis, where the others are short."""
 
 OPSETS = (17, 17, 17, 11, 13, 21, 23)
+LATE = {"rotary": 23}
+"""Operators that no composite stands for in an earlier opset."""
 
 _FLOATS = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _INTEGERS = (TensorProto.INT64,) * 3 + (TensorProto.INT32, TensorProto.INT32)
@@ -123,8 +125,8 @@ COUNTS = (1, 1, 2, 3)
 VIEWS = (0, 1, 1, 2, 3)
 """Dims that a view is to have, at run time, beside one of -1."""
 
-INDICES = ("ordered", "shuffled", "backwards", "repeated", "repeated", "last")
-"""What a constant holds that picks elements along an axis."""
+INDICES = ("ordered", "shuffled", "backwards", "repeated", "repeated", "last", "rest backwards")
+"""What a constant holds that picks elements along an axis; "rest backwards" are in order at first."""
 
 PARTS = (2, 2, 3, 1, 4)
 """Parts of a Split."""
@@ -182,6 +184,12 @@ ACTIVATION = "Softsign"
 
 ACTIVATIONS = ("Tanh", "Relu", "Sigmoid")
 """Of a recurrent layer whose weights suit any."""
+
+FLAGS = frozenset(
+    "ceil_mode count_include_pad exclude_outside exclusive interleaved largest linear_before_reset reverse"
+    " sorted".split()
+)
+"""Settings that are 0 or 1; onnxruntime takes other numbers in ways of its own."""
 
 BLOCKS = (2, 2, 2, 3, 1)
 BLOCK_MODES = ("DCR", "CRD")

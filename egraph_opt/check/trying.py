@@ -16,8 +16,9 @@ from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.inputs import BY_CLASS, ORDINARY
+from egraph_opt.check.outcomes import Failure, Tally
 from egraph_opt.check.terms import output_value, show_all, shown
-from egraph_opt.check.trials import Failure, Original, Tally
+from egraph_opt.check.trials import MOST_ADDED, Original
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
@@ -33,8 +34,8 @@ from egraph_opt.operators.expressions import Constant, parts
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
 
-MOST_ELEMENTS, LARGEST_SYMBOL = 10_000_000, 24
-"""Of a value that is tried, and what a symbol counts as."""
+LARGEST_SYMBOL = 24
+"""What a symbol counts as where elements are counted."""
 
 ASKED = 24
 """Terms near an example that are saturated together to see on which of them a law does something."""
@@ -248,7 +249,7 @@ def _is_huge(fact: Fact | None) -> bool:
     if fact is None or fact.shape is None:
         return False
     dims = (d if isinstance(d, int) else LARGEST_SYMBOL for d in fact.shape)
-    return math.prod(dims) > MOST_ELEMENTS
+    return math.prod(dims) > MOST_ADDED
 
 
 def place_of(law: Law, rule: str = "") -> str:

@@ -17,6 +17,7 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
+from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.sizes import ANY
 from egraph_opt.facts import symbolic
@@ -45,8 +46,15 @@ BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
 EQUAL_SIZE = 3
 """What all sizes above 1 are at once."""
 
+MOST_BEFORE_ONE_MORE = 6
+"""Axes of inputs beyond which no other one is added."""
+
 MOST_SMALL = 4
 """Axes of inputs that are tried with all sizes of 1 and 2."""
+
+OF_ONE_BYTE = BYTES | {TensorProto.BOOL}
+ADDING = frozenset({"reduce", "cumsum", "matmul"})
+"""Types and operators of which so many elements are added that wider types are full."""
 
 MOST_LONG = 600_000
 """Elements of an input one of whose axes is long."""
@@ -214,12 +222,21 @@ def long_ones(example: Example) -> Iterator[Example]:
         if _elements(made) <= MOST_LONG:
             yield made
     yield from with_sizes(nothing, lambda size: BEYOND_FLOATS if size else 0)
+    inputs = [known.dtype for value, known in _pairs(example) if value.const_value is None]
+    if OF_ONE_BYTE.issuperset(inputs) and operators_in(roots_of(example)) & ADDING:
+        one = _with_dims(single, lambda dims: tuple(1 if k else BEYOND_FLOATS for k in range(len(dims))))
+        yield from (one, _with_dims(one, lambda dims: dims[::-1]))
 
 
 def _elements(example: Example) -> int:
     """Of the largest input, symbols aside."""
     inputs = (_dims(v) for v in example.operands.values if v.const_value is None)
     return max((math.prod(d for d in dims if isinstance(d, int)) for dims in inputs), default=0)
+
+
+def _axis_twice(most: int, axis: int, dims: Dims) -> Dims:
+    """Shapes of the highest rank with one of another axis beside an axis that is as long."""
+    return (*dims[: axis + 1], *dims[axis:]) if len(dims) == most else dims
 
 
 def _last(rank: int, dims: Dims) -> Dims:
@@ -256,5 +273,8 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
                 yield f"{size} became {other}", _replaced(example, size, other)
     if any(inputs):
         yield "dims without names", _with_dims(example, lambda dims: (None,) * len(dims))
-    for rank in range(max((len(dims) for dims in inputs), default=0)):
+    most = max((len(dims) for dims in inputs), default=0)
+    for axis in range(most) if most < MOST_BEFORE_ONE_MORE else ():
+        yield f"axis {axis} twice", _with_dims(example, partial(_axis_twice, most, axis))
+    for rank in range(most):
         yield f"rank {rank}", _with_dims(example, partial(_last, rank))

@@ -13,11 +13,11 @@ import numpy as np
 from egraph_opt.check.beside_examples import beside
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
+from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import host_tally, operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
-from egraph_opt.check.trials import Tally
 from egraph_opt.check.trying import TriedTerm, Trying, Verdict, place_of
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import EgraphOptError

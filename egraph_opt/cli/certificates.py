@@ -24,7 +24,7 @@ def check_certificate(
     strict: Annotated[bool, typer.Option("--strict", help="Refuse steps that nothing shows.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a certificate: that a result is equal to its model, and by which laws."""
+    """Check a certificate: a result is equal to its model, by which laws, and nothing is cheaper."""
     with errors_as_lines():
         load_onnx_ir()
         from egraph_opt.certificates.certificate import Certificate

@@ -153,7 +153,7 @@ def optimize(
     ] = None,
     html: HtmlOption = None,
     certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write why OUT is equal to IN, for check-certificate.")
+        Path | None, typer.Option(metavar="FILE", help="Write why OUT is equal to IN and as cheap as can be.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the whole report.")] = False,

@@ -233,7 +233,9 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         return Result(report, original.loaded, None)
     report = replace(report, _page=partial(result_page, derivation, original.loaded.source))
     proto = None if external_tensors(finished.proto) else finished.proto
-    certifying = partial(certificate_of_result, original, iterations, request.ranges)
+    certifying = partial(
+        certificate_of_result, original, iterations, assume=request.ranges, model=request.model
+    )
     return Result(report, finished.loaded, chosen.model, proto, derivation, certifying)
 
 

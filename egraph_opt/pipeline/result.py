@@ -43,7 +43,9 @@ class Result:
     """The model, where all of its weights are in it."""
     _derivation: Derivation | None = field(default=None, repr=False, compare=False)
 
-    _certifying: Callable[[LoadedModel], Certificate] | None = field(default=None, repr=False, compare=False)
+    _certifying: Callable[[LoadedModel, float | None], Certificate] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def __repr__(self) -> str:
         return f"<Result of {self._loaded.source}: {self.report!r}>"
@@ -64,15 +66,20 @@ class Result:
             return self.report.unexplained()
         return explanation_of(self._derivation, self.report, node)
 
-    def certificate(self) -> Certificate:
+    def certificate(self, *, bound_seconds: float | None = None) -> Certificate:
         """Why the result is equal to the model, for `egraph_opt.certificates` to check without any engine.
+
+        Also what it costs, and why no graph of its e-graph is cheaper, or than what none is.
+
+        Args:
+            bound_seconds: how long that may take to be shown: 20 unless said; with 0 nothing is said of cost.
 
         Raises:
             CertificateError: the optimisation was not asked to record what laws did, or that is not enough.
         """
         if self._graph is None or self._certifying is None:
             return certificate_of_unchanged(self._loaded)
-        return self._certifying(read_model(self.model))
+        return self._certifying(read_model(self.model), bound_seconds)
 
     @cached_property
     def model(self) -> onnx.ModelProto:

@@ -19,8 +19,11 @@ from egraph_opt.verification.execution import Value
 from egraph_opt.verification.inputs import number_of
 from egraph_opt.verification.sizes import Ranges
 
-Spread = Literal["near", "positive", "level", "middle", "wide", "tiny", "lattice", "ties"]
-"""Of finite floats: magnitudes of 1e-3 to 1e4, the same without a sign, one number for all that have the same
+Spread = Literal[
+    "near", "positive", "negative", "alike", "level", "middle", "wide", "tiny", "lattice", "ties"
+]
+"""Of finite floats: magnitudes of 1e-3 to 1e4, the same of one sign, up to 300 and nearly the same in all
+inputs of a shape, one number for all that have the same
 first index, 1e-9 to 1e9, 1e-30 to 1e30, all of 1e-9; numbers that are whole, halves, or zero; and so few of
 them that many are equal."""
 
@@ -32,7 +35,13 @@ DECADES: Mapping[str, tuple[float, float]] = {
     "positive": (-3, 4),
     "middle": (-9, 9),
     "wide": (-30, 30),
+    "negative": (-3, 4),
 }
+_SIGNS: Mapping[Spread, tuple[float, ...]] = {"positive": (1.0,), "negative": (-1.0,)}
+
+DIVISIBLE = (7, -7, 2, -2, 3, -3, 100, -100, 1, 5)
+"""Integers that may divide each other: neither 0 nor -1 is among them."""
+
 NARROW_DECADES = (-3, 1.5)
 """Of float16, which ends at 65504: squares and products of two stay within."""
 
@@ -75,7 +84,11 @@ def spread(
     def values(array: Array, name: str) -> Array:
         again = part[0] if kind in ("ties", "tiny", "level") else 0
         generator = np.random.default_rng([seed, number_of(name), again])
-        made = _spread_values(array, kind, thresholds, generator, part)
+        if kind == "alike":
+            shared = np.random.default_rng([seed, part[0], *array.shape])
+            made = _alike(array.shape, shared, generator)
+        else:
+            made = _spread_values(array, kind, thresholds, generator, part)
         return _within_bounds(made, (bounds or {}).get(name)).astype(array.dtype)
 
     return _replaced(feeds, "f", values)
@@ -102,7 +115,7 @@ def _spread_values(
     # Stratified, so that a few elements cover all decades, too.
     order = generator.permutation(array.size * count)[k * array.size : (k + 1) * array.size]
     exponent = low + (high - low) * (order + generator.random(array.size)) / max(array.size * count, 1)
-    made = 10.0**exponent * (1 if kind == "positive" else generator.choice([-1.0, 1.0], array.size))
+    made = 10.0**exponent * generator.choice(_SIGNS.get(kind, (-1.0, 1.0)), array.size)
     table = _beside([t for t in thresholds if t <= 10.0**high], kind)
     if table:
         taken = np.arange(int(k * array.size * AT_THRESHOLDS), int((k + 1) * array.size * AT_THRESHOLDS))
@@ -112,9 +125,38 @@ def _spread_values(
     return np.asarray(made.reshape(shape))
 
 
+def _alike(shape: tuple[int, ...], shared: np.random.Generator, own: np.random.Generator) -> Array:
+    """Numbers that other inputs of the shape have as well, but for a hundredth of them."""
+    values = 10.0 ** shared.uniform(-1, 2.5, shape) * shared.choice([-1.0, 1.0], shape)
+    return np.asarray(values * (1 + 0.01 * own.choice([-1, 0, 0, 1], shape)))
+
+
+def divisible(feeds: Mapping[str, Value], names: Sequence[str], seed: int) -> dict[str, Value]:
+    """The same inputs with integers of both signs for those named, which may be divided by one another."""
+
+    def values(array: Array, name: str) -> Array:
+        generator = np.random.default_rng([seed, number_of(name)])
+        limits = np.iinfo(array.dtype)
+        fitting = [v for v in DIVISIBLE if limits.min < v <= limits.max]
+        return np.asarray(generator.choice(np.array(fitting, array.dtype), array.shape))
+
+    return {**feeds, **_replaced({name: feeds[name] for name in names}, "iu", values)}
+
+
+def conditions(feeds: Mapping[str, Value]) -> dict[str, Value]:
+    """The same inputs with conditions that hold nowhere but at the first element of all."""
+
+    def values(array: Array, name: str) -> Array:
+        made = np.zeros(array.size, array.dtype)
+        made[:1] = True
+        return made.reshape(array.shape)
+
+    return _replaced(feeds, "b", values)
+
+
 def _beside(thresholds: Sequence[float], kind: Spread) -> list[float]:
-    """Constants of the model, then what is beside them, of both signs where the kind has both."""
-    signs = (1.0,) if kind == "positive" else (1.0, -1.0)
+    """Constants of the model, then what is beside them, of the signs that the kind has."""
+    signs = _SIGNS.get(kind, (1.0, -1.0))
     return [t * f * sign for f in BESIDE for t in thresholds for sign in signs]
 
 

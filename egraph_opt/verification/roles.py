@@ -40,6 +40,11 @@ NOT_ANY: Mapping[str, tuple[int, ...]] = {
 INDICES = frozenset({("Gather", 1), ("GatherElements", 1), ("GatherND", 1), ("OneHot", 0)})
 """Operands that take -1 for the last place, and say where they do not."""
 
+DIVISIONS = frozenset({("Div", 0), ("Div", 1), ("Mod", 0), ("Mod", 1)})
+
+KEEPING = frozenset("Cast Identity Reshape Squeeze Unsqueeze Expand Transpose Flatten".split())
+"""Operators that make no 0 and no -1 of small numbers that are neither."""
+
 STANDARD = frozenset({"", "ai.onnx"})
 
 Reached = set[tuple[str, int]]
@@ -50,12 +55,28 @@ def reached(models: Sequence[onnx.ModelProto], names: Sequence[str]) -> dict[str
     found: dict[str, Reached] = {name: set() for name in names}
     for model in models:
         origins: dict[str, set[str]] = {name: {name} for name in names}
-        divisors = {
-            name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()
-        }
-        for name, operand in _reached(model.graph, origins, divisors):
+        for name, operand in _reached(model.graph, origins, _divisors(model)):
             found[name].add(operand)
     return found
+
+
+def divide_safely(models: Sequence[onnx.ModelProto], names: Collection[str]) -> bool:
+    """Whether all divisors are these inputs as they are, or constants; of what has bodies nothing is said."""
+    for model in models:
+        known = _divisors(model) | {*names}
+        for node in model.graph.node:
+            if node.op_type in ("Div", "Mod") and node.input[1] not in known:
+                return False
+            if next(bodies_of(node), None) is not None:
+                return False
+            if node.op_type in KEEPING and node.input[0] in known:
+                known.update(node.output)
+    return True
+
+
+def _divisors(model: onnx.ModelProto) -> set[str]:
+    """Constants that anything may be divided by."""
+    return {name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()}
 
 
 def _reached(

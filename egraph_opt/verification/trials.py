@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import onnx
 
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
 from egraph_opt.verification.closely import Cheaply, Closely
@@ -33,6 +34,8 @@ from egraph_opt.verification.odd_values import (
     LATTICE,
     Special,
     Spread,
+    conditions,
+    divisible,
     integer_table,
     integers,
     rounds,
@@ -40,7 +43,7 @@ from egraph_opt.verification.odd_values import (
     special_floats,
     spread,
 )
-from egraph_opt.verification.roles import INDICES, reached
+from egraph_opt.verification.roles import DIVISIONS, INDICES, divide_safely, reached
 from egraph_opt.verification.runs import Runs
 from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
 from egraph_opt.verification.turning_points import turning_points
@@ -62,6 +65,8 @@ ORDINARY = Within(1e-30, 1e18, both=False)
 REAL_RANGES: Mapping[Spread, Within] = {
     "near": ORDINARY,
     "positive": ORDINARY,
+    "negative": ORDINARY,
+    "alike": ORDINARY,
     "level": Within(1e-30, 1e18, both=False, cancels=True),
     "lattice": ORDINARY,
     "ties": ORDINARY,
@@ -79,7 +84,7 @@ MAGNIFIES = frozenset(
 )
 """Operators that make small differences large, decide by them, or sum up many numbers that are alike."""
 
-SPREAD_OVER: Mapping[Spread, int] = {"lattice": len(LATTICE), "tiny": 4}
+SPREAD_OVER: Mapping[Spread, int] = {"lattice": len(LATTICE), "tiny": 4, "negative": 4, "alike": 8}
 """How many values are wanted of every input: small inputs take several runs."""
 
 LEVELS = 4
@@ -89,6 +94,9 @@ WIDE_INTEGERS = Within(0.0, 1e30)
 
 LADDER = ((-(2**63), 2**64), (-(2**31), 2**31 - 1), (-(2**15), 2**15), (-129, 129), (-3, 3), (0, 255))
 """Ranges of integers to try, the widest first."""
+
+BEYOND_BYTES = (65_537, 257, 129)
+"""Indices that types of fewer bits do not hold."""
 
 NARROW_LADDER = ((-4097, 4097), (-129, 129), (-3, 3), (0, 255))
 """Ranges of integers of which float16 makes no infinity, and squares are no larger than int32."""
@@ -175,7 +183,10 @@ class Trials:
         base = self._base
         if self.inside:
             yield lambda: self._inside(base)
-        lists = [self._floats(base), self._sizes(), self._integers(base), self._special(base)]
+        lists = [
+            *(self._floats(base), self._sizes(), self._integers(base), self._conditions(base)),
+            self._special(base),
+        ]
         # In turns, so that each kind has a run before one has all of its own.
         while lists:
             for trials in list(lists):
@@ -204,7 +215,9 @@ class Trials:
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         known = self._constants.thresholds
         for kind, within in REAL_RANGES.items():
-            if kind in ("tiny", "wide") and any(
+            if kind == "alike" and not self._several_of_a_shape(base):
+                continue
+            if kind in ("tiny", "wide", "negative") and any(
                 n.op_type in MAGNIFIES for m in self._models for n in m.graph.node
             ):
                 continue  # rounding is all that is left of numbers that are alike
@@ -213,6 +226,15 @@ class Trials:
                 feeds = spread(base, kind, known, self.seed, part=(k, count), bounds=self.assume)
                 where = f"{kind} floats, seed {self.seed}"
                 yield lambda f=feeds, w=where, r=within: self._pair.compare(f, w, r)  # type: ignore[misc]
+
+    def _conditions(self, base: Feeds) -> Iterator[Callable[[], bool]]:
+        """A mask that hides all, of which random ones hide some."""
+        names = [s.name for s in self.specs if s.dtype == onnx.TensorProto.BOOL and s.name not in self.assume]
+        if names:
+            feeds = {**base, **conditions({name: base[name] for name in names})}
+            yield lambda: self._pair.compare(
+                feeds, f"conditions that do not hold, seed {self.seed}", ORDINARY
+            )
 
     def _special(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         if not self._bitwise:
@@ -254,6 +276,7 @@ class Trials:
         indices = {
             n: (-1, self.ranges.get(n, (0, 1))[1]) for n in names if n not in free and feeds_to[n] <= INDICES
         }
+        picking = self._accepted(base, indices, (), [(end - 2, end) for end in BEYOND_BYTES])
         known = self._constants.integers
         for ladder in (LADDER, NARROW_LADDER):
             ranges = self._accepted(base, free, known, ladder)
@@ -265,9 +288,21 @@ class Trials:
         if indices:
             feeds = integers(base, indices, known, self.seed)
             yield lambda: self._pair.compare(feeds, f"indices from -1 on, seed {self.seed}", ORDINARY)
+        dividing = [n for n in names if feeds_to[n] and feeds_to[n] <= DIVISIONS]
+        if dividing and divide_safely(self._models, dividing):
+            both_signs = divisible(base, dividing, self.seed)
+            where = f"quotients below 0, seed {self.seed}"
+            yield lambda: self._pair.compare(both_signs, where, WIDE_INTEGERS)
+        if picking:
+            far = integers(base, picking, BEYOND_BYTES, self.seed)
+            yield lambda: self._pair.compare(far, f"indices beyond bytes, seed {self.seed}", ORDINARY)
+
+    def _several_of_a_shape(self, base: Feeds) -> bool:
+        shapes = [np.shape(base[s.name]) for s in self.specs if s.dtype in ALL_FLOATS and s.kind == "tensor"]
+        return len(set(shapes)) < len(shapes)
 
     def _accepted(
-        self, base: Feeds, names: Sequence[str], known: Sequence[int], ladder: Sequence[tuple[int, int]]
+        self, base: Feeds, names: Collection[str], known: Sequence[int], ladder: Sequence[tuple[int, int]]
     ) -> dict[str, tuple[int, int]]:
         """The widest of some ranges that the original runs on, of each of these inputs."""
         together = dict.fromkeys(names, ladder[0])

@@ -22,7 +22,7 @@ SMALL = 16
 MOST = 24
 """Numbers of each sort that are kept, in the order in which the models have them."""
 
-MOST_SIZE = 2048
+MOST_SIZE = 20_000
 
 APART = 4
 """Integers less far apart leave little between them."""

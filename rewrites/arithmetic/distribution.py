@@ -20,6 +20,7 @@ from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import may_scale, overflows_nowhere, static_shape
 from egraph_opt.rewrites.conditions.combining import may_combine, no_larger
 from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import any_varies
 
 FEWER = "what is constant is folded, and fewer constants are better"
 
@@ -29,6 +30,9 @@ def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
     x, y, large = g.input((3, 4)), g.input((3, 4)) + g.constant(-3e38), g.constant(2e38)
     for shifted in ((x + large) + (y + large), ((y + large) + x) + large):
         yield g.near_miss(shifted, why="the sum of the shifts would overflow")
+    known, shift = g.constant([1e38, 2e38]), g.constant([1.5e38, 1e38])
+    shifted = (known + shift) + (g.input((3, 2)) + g.constant(-3e38))
+    yield g.near_miss(shifted + shift, why="shifted again, a constant would overflow")
 
 
 @law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_large_shifts)
@@ -51,8 +55,9 @@ def is_nonzero(c: Fact) -> bool:
 def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, a: Tensor, c: Tensor, i: Int):
     """((x + c1) + y) + c2 = (x + (c1 + c2)) + y, and (Conv(x, W) + y) + c = (Conv(x, W) + c) + y"""
     apart = beside("Add", x + a, y, i)
+    sound = may_combine("Add", a, c), any_varies(x)  # a constant and another may be infinite
     once = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", apart, c)
-    yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), once, because=FEWER)
+    yield rewrite(apart + c, (x + (a + c)) + y, *sound, once, because=FEWER)
     product, demand = conv(x, w, b, t), guard(is_constant(w), is_nonzero(c), varies(y))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
     yield rewrite(apart + c, (product + c) + y, demand, because=why)

@@ -30,16 +30,20 @@ def _large_scales(rng: np.random.Generator) -> Iterator[Example]:
     x, y, large = g.input((3, 4)) * g.constant(1e-30), g.input((3, 4)), g.constant(1e30)
     for product in (((x * large) * y) * large, (x * large) * (y * large)):
         yield g.near_miss(product, why="the product of the scales would overflow")
+    known, scale = g.constant([3e20, 2e20]), g.constant([2e10, 3e10])
+    product = (known * scale) * g.input((3, 2))
+    yield g.near_miss(product * scale, why="scaled again, a constant would overflow")
 
 
 @law("constants", numerics="reassociates", kind="merge", uses=(affine, either_side), examples=_large_scales)
 def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
     """((x * c1) * y) * c2 = (x * (c1 * c2)) * y; `shift_of_summand` says it of sums"""
     product = beside("Mul", x * a, y, i)
+    sound = may_combine("Mul", a, c), any_varies(x)  # a constant times another may be infinite
     # 0 is the product of anything that came to be 0, and scaled it is 0 again.
     demand = guard(all_vary(x, y, product * c), ne(x * a, x))
     first = moves("Mul", x, a), moves("Mul", product, c)
-    yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, first, because=FEWER)
+    yield rewrite(product * c, (x * (a * c)) * y, *sound, demand, first, because=FEWER)
 
 
 @law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_large_scales)

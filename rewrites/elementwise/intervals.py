@@ -138,12 +138,13 @@ def _slope_examples(rng: np.random.Generator) -> Iterator[Example]:
     x, slope = g.input(("N", 3)), g.random(3)
     yield g.fires(binary("PRelu", sigmoid(x), slope))
     yield g.near_miss(binary("PRelu", tanh(x), slope), why="it may be negative")
+    yield g.near_miss(binary("PRelu", sigmoid(g.input((2, None))), slope), why="x may be widened")
 
 
 @law(examples=_slope_examples)
 def idle_slope(x: Tensor, c: Tensor):
     """PRelu(x, c) = x where x >= 0"""
-    yield rewrite(binary("PRelu", x, c), x, is_not_negative(x), because="forgets c")
+    yield rewrite(binary("PRelu", x, c), x, is_not_negative(x), fits(c, x), because="forgets c")
 
 
 # --- functions that undo each other ------------------------------------------------------------------------

@@ -150,13 +150,17 @@ def _centred_examples(rng: np.random.Generator) -> Iterator[Example]:
     away = x - reduce("ReduceMean", x, (1,), KEPT)
     yield g.fires(rms_norm(away, s, (1,), 1e-5))
     yield g.near_miss(rms_norm(away, s, (1,), 0.0), why="of a level row nothing is left but rounding")
+    y = g.input((2, None))
+    less = y - reduce("ReduceMean", y, (1,), KEPT)
+    yield g.near_miss(rms_norm(less, s, (1,), 1e-5), why="the scale may widen x")
 
 
 @law(kind="composite", source="ONNX, LayerNormalization", examples=_centred_examples)
 def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
     """RMS(x - mean(x); s) = Layer(x; s)"""
     away = x - reduce("ReduceMean", x, a, KEPT)
-    yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), is_positive(e), inverse=PARTS)
+    sound = (is_positive(e), is_scale_of(s, x, a))
+    yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), *sound, inverse=PARTS)
 
 
 @hosted()

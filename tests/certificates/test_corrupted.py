@@ -16,16 +16,16 @@ TIMES = 60
 """Damages of each model."""
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The ways to all plain values of some JSON."""
     if isinstance(value, dict):
-        return [place for key, item in value.items() for place in _places(item, (*path, key))]
+        return [place for key, item in value.items() for place in places(item, (*path, key))]
     if isinstance(value, list):
-        return [place for k, item in enumerate(value) for place in _places(item, (*path, k))]
+        return [place for k, item in enumerate(value) for place in places(item, (*path, k))]
     return [path]
 
 
-def _other(value: Any, rng: random.Random) -> Any:
+def other(value: Any, rng: random.Random) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):
@@ -33,7 +33,15 @@ def _other(value: Any, rng: random.Random) -> Any:
     return f"{value}x" if isinstance(value, str) else 1
 
 
-def _set(found: Any, path: tuple[Any, ...], value: Any) -> None:
+def other_value(found: Any, path: tuple[Any, ...], rng: random.Random) -> Any:
+    """Another value for a place."""
+    for key in path:
+        found = found[key]
+    return other(found, rng)
+
+
+def changed(found: Any, path: tuple[Any, ...], value: Any) -> None:
+    """Change one place."""
     for key in path[:-1]:
         found = found[key]
     found[path[-1]] = value
@@ -53,14 +61,12 @@ def _damaged(text: str, rng: random.Random) -> tuple[str, str]:
         step = rng.choice(steps)
         step[1] = rng.choice([other[1] for other in steps if other[1] != step[1]] or ["none.such#0"])
     else:
-        places = [
-            p for p in _places(found) if p[0] in ("steps", "terms", "laws", "model", "result", "format")
-        ]
-        place = rng.choice(places)
+        parts = ("steps", "terms", "laws", "model", "result", "format")
+        place = rng.choice([p for p in places(found) if p[0] in parts])
         value: Any = found
         for key in place:
             value = value[key]
-        _set(found, place, _other(value, rng))
+        changed(found, place, other(value, rng))
         how = f"{place}: {value!r}"
     return json.dumps(found), how
 

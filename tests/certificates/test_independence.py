@@ -18,6 +18,7 @@ from egraph_opt.certificates.certificate import Certificate
 from egraph_opt.certificates.checking import check_certificate
 found = check_certificate(sys.argv[1], sys.argv[2], Certificate.load(sys.argv[3]), strict=True)
 assert found.steps
+assert found.bound.proved
 loaded = {name.split(".")[0] for name in sys.modules}
 print(sorted(loaded & {"egglog", "highspy", "onnxruntime"}))
 ours = {name.split(".")[1] for name in sys.modules if name.startswith("egraph_opt.")}

@@ -28,6 +28,9 @@ def test_a_model_gets_a_whole_certificate(name: str) -> None:
     result = optimize(path, "nodes", verify=False, record=True)
     found = check_certificate(path, result.model, result.certificate(), strict=True)
     assert found.laws
+    assert found.bound is not None
+    assert found.bound.exact
+    assert found.bound.accounted == found.nodes
     assert found.nodes == result.report.nodes.runtime_after
     assert found.steps <= STEPS_A_NODE * found.nodes
 
@@ -47,8 +50,11 @@ def test_a_file_is_checked_by_the_command_line(files: list[str]) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.startswith("the result is equal to the model, by ")
     assert "  convolution.scale_after_conv: 1 time, tested" in done.output.splitlines()
+    assert "the graph costs 2 (nodes); no graph of this e-graph is cheaper than 2" in done.output
     done = CliRunner().invoke(app, ["check-certificate", "--json", *files])
-    assert json.loads(done.output)["trusted"] == []
+    found = json.loads(done.output)
+    assert found["trusted"] == []
+    assert (found["bound"]["lower_bound"], found["bound"]["exact"]) == (2.0, True)
 
 
 def test_a_certificate_of_something_else_is_an_error_of_one_line(files: list[str]) -> None:

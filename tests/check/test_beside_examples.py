@@ -19,7 +19,7 @@ from egraph_opt.inference.constants import array_fact
 from egraph_opt.laws import Operands, Tensor, hosted, kernel, listed, relu, rewrite
 from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law
-from egraph_opt.operators import dequantize, none, quantize, resize, unary, variadic
+from egraph_opt.operators import cast, dequantize, none, quantize, reduce, resize, unary, variadic
 from egraph_opt.operators.scattering import lengths
 from egraph_opt.operators.terms import opset
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_kernel_float
@@ -45,6 +45,15 @@ def test_a_slice_cuts_one_axis_more() -> None:
 def test_settings_that_are_words_are_others() -> None:
     modes = {dict(value)["nearest_mode"] for value in near(NEAREST, ())}
     assert modes == {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}
+
+
+def test_bytes_that_are_added_are_more_than_floats_count_in_terms_of_several_outputs_too() -> None:
+    def sums(g: Operands):
+        x = cast(g.input((2, 3), TensorProto.UINT8), TensorProto.INT64)
+        return reduce("ReduceSum", x, (0,), 1), reduce("ReduceSum", x, (1,), 1)
+
+    shapes = {made.operands.facts[0].shape for made in long_ones(example(sums))}
+    assert {(2**24 + 1, 1), (1, 2**24 + 1)} <= shapes
 
 
 def test_a_setting_that_two_operators_share_changes_in_both() -> None:

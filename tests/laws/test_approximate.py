@@ -29,9 +29,9 @@ def law_with(within: Approximate) -> Law:
 
 
 def test_a_law_is_held_to_its_bound() -> None:
-    assert check_law(law_with(approximate(0.1, of="operands")), terms=48).checks
+    assert check_law(law_with(approximate(0.1, of="operands")), terms=12).checks
     with pytest.raises(AssertionError, match=r"more than 0\.01 of"):
-        check_law(law_with(approximate(0.01, of="operands")))
+        check_law(law_with(approximate(0.01, of="operands")), terms=48)
 
 
 @pytest.mark.parametrize("bound", [0, -1.0, float("nan"), float("inf"), True, "1e-2", None])

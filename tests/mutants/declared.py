@@ -204,7 +204,13 @@ IN_EXTRACTION = (
         "return Found(best, piece.lower(branching.bound) * 1.02)",
         EXTRACTION,
     ),
-    Mutant("a landmark counts once more", CUTS, "bound, cuts = 0, []", "bound, cuts = 1, []", EXTRACTION),
+    Mutant(
+        "a landmark counts once more",
+        CUTS,
+        "bound, cuts, amounts = 0, ",
+        "bound, cuts, amounts = 1, ",
+        EXTRACTION,
+    ),
     Mutant(
         "a landmark is taken off one of its nodes",
         CUTS,

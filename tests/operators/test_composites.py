@@ -11,8 +11,9 @@ import pytest
 
 from egraph_opt.check.alternatives import rebuilt_original
 from egraph_opt.check.inputs import BY_CLASS
+from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.terms import lower_example
-from egraph_opt.check.trials import Original, Tally
+from egraph_opt.check.trials import Original
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (

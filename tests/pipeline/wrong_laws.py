@@ -261,4 +261,54 @@ WRONG: dict[str, Wrong] = {
         above="@hosted()\ndef is_half(c) -> bool:\n    return c.splat == 0.5\n",
         weights={"c": _floats(0.5)},
     ),
+    "pads above all of an image": Wrong(
+        "x: Tensor, m: Mode, p: Pads, v: Number",
+        "rewrite(global_pool('GlobalMaxPool', pad(x, m, p, v)), global_pool('GlobalMaxPool', x),"
+        " because='no')",
+        "g (float[1, 1, 2, 2] x) => (float[1, 1, 1, 1] y) {"
+        " k = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () p = Pad (x, k) y = GlobalMaxPool (p) }",
+        {"x": np.full((1, 1, 2, 2), -1, np.float32)},
+        numerics="finite",
+    ),
+    "a mask that hides all": Wrong(
+        "c: Tensor, x: Tensor, b: Tensor, z: Tensor, a: Axis",
+        "rewrite(where(c, softmax('Softmax', where(c, x, b), a), z), softmax('Softmax', where(c, x, b), a),"
+        " is_low(b), because='no')",
+        "g (bool[2, 3] c, float[2, 3] x) => (float[2, 3] y) {"
+        " w = Where (c, x, low) s = Softmax <axis = 1> (w) y = Where (c, s, zero) }",
+        {"c": np.zeros((2, 3), np.bool_), "x": np.ones((2, 3), np.float32)},
+        numerics="reassociates",
+        above="@hosted()\ndef is_low(b) -> bool:\n    return b.splat is not None and b.splat < -1e30\n",
+        weights={"low": np.float32(-3e38), "zero": np.float32(0)},
+    ),
+    "inputs close to each other": Wrong(
+        "x: Tensor, y: Tensor",
+        "rewrite(exp(x - y), exp(x) / exp(y), because='no')",
+        "g (float[4] x, float[4] y) => (float[4] a, float[4] b, float[4] z) {"
+        " a = Exp (x) b = Exp (y) d = Sub (x, y) z = Exp (d) }",
+        {"x": _floats(200, 1, 2, 3), "y": _floats(199, 1, 2, 3)},
+        numerics="reassociates",
+    ),
+    "an end that is far": Wrong(
+        "x: Tensor, s: Slices",
+        "rewrite(slice_(x, s), x, is_far(s), because='no')",
+        "g (float[n] x) => (float[m] y) { i = Constant <value_ints = [0]> ()"
+        " e = Constant <value_ints = [4096]> () a = Slice (x, i, e, i) y = Neg (a) }",
+        {"x": np.ones(5000, np.float32)},
+        above="@hosted()\ndef is_far(s) -> bool:\n    return s[0][2] == 4096\n",
+    ),
+    "quotients below zero": Wrong(
+        "x: Tensor, y: Tensor, f: DataType, t: DataType",
+        "rewrite(cast(unary('Floor', (), cast(x, f) / cast(y, f)), t), x / y, eq(t, T.INT64), because='no')",
+        "g (int64[4] x, int64[4] y) => (int64[4] z) { a = Cast <to = 1> (x) b = Cast <to = 1> (y)"
+        " q = Div (a, b) f = Floor (q) z = Cast <to = 7> (f) }",
+        {"x": np.array([-7, 1, 2, 3]), "y": np.array([2, 1, 1, 1])},
+    ),
+    "indices beyond bytes": Wrong(
+        "x: Tensor, i: Tensor, a: Axis, t: DataType, s: DataType",
+        "rewrite(gather(x, cast(cast(i, t), s), a), gather(x, i, a), because='they are small')",
+        "g (float[300] x, int64[2] i) => (float[2] y) {"
+        " b = Cast <to = 2> (i) j = Cast <to = 7> (b) y = Gather (x, j) }",
+        {"x": np.arange(300, dtype=np.float32), "i": np.array([299, 1])},
+    ),
 }

@@ -37,6 +37,7 @@ UNNOTICED: dict[str, int] = {
     "matmul.scalars_reach_factors": 1,
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
     "normalization.bounded_variance": 1,
+    "normalization.centred": 1,  # an epsilon of 0 shows where roundings do
     "normalization.computed_in_float32": 1,
     "normalization.inner_axes": 3,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only
@@ -69,6 +70,7 @@ STILL_REFUSED: dict[str, str] = {
     "padding.pad_into_average_pool": NO_WINDOW_FITS,
     "pooling.maxima_of_maxima": NO_WINDOW_FITS,
     "reduction.pair_of_reductions": "int32",  # sums over several axes do not wrap where they overflow
+    "reduction.reduction_is_global_pool": "pool_attributes",  # of an image without pixels
     "softmax.logarithm_of_sum": "float16",  # of a single element, of which all is rounding
 }
 """Laws that the gate refuses on some of its terms, and what its message says of these: no model shows it."""

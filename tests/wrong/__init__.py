@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import hosted
 from egraph_opt.laws.exactness import Approximate, Numerics
 from egraph_opt.laws.examples import FLOAT, SIZES, Operands
 from egraph_opt.laws.law import Auxiliary, Example, Examples, Law
@@ -94,6 +96,12 @@ def of_one(make: Callable[[Any], Any], shape: Sequence[Any] = (2, 5), dtype: int
 def of_two(make: Callable[[Any, Any], Any], shape: Sequence[Any] = (2, 5), dtype: int = FLOAT) -> Witness:
     """The witness that is a term of two inputs of one type."""
     return lambda g: make(g.input(shape, dtype), g.input(shape, dtype))
+
+
+@hosted()
+def is_single(x: Fact) -> bool:
+    """Of float32."""
+    return x.dtype == FLOAT
 
 
 def fires_on(*witnesses: Witness, opset: int = 17) -> Examples:

@@ -37,7 +37,7 @@ from egraph_opt.operators import (
 from egraph_opt.rewrites.conditions.values import fits
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 
-from . import fires_on, of_one, wrong
+from . import fires_on, is_single, of_one, wrong
 from .scans import resized
 
 FLOAT = TensorProto.FLOAT
@@ -188,11 +188,6 @@ def sign_of_scaled_number(x: Tensor, c: Tensor):
 @hosted()
 def only(a: Axis) -> Axes:
     return (a,)
-
-
-@hosted()
-def is_single(x: Fact) -> bool:
-    return x.dtype == FLOAT
 
 
 @wrong("finite", of_one(lambda x: softmax("Hardmax", x, 1)), values=(1.0,))

@@ -52,6 +52,7 @@ class Separation:
         work: simplex iterations.
         values: of the last relaxed solution; None where there is none.
         done: no more cuts are violated.
+        multipliers: that prove the bound, of the rows that there were; None where there are none.
     """
 
     bound: int
@@ -59,6 +60,7 @@ class Separation:
     work: int
     values: Floats | None
     done: bool
+    multipliers: Floats | None = None
 
 
 def separate_cuts(
@@ -83,8 +85,9 @@ def separate_cuts(
         relaxed = relaxation.solve(cost)
         if relaxed is None:
             break
-        bound, left = max((found.bound, found.left), (relaxed.bound, relaxed.left), key=lambda pair: pair[0])
-        found = Separation(bound, left, found.work + relaxed.work, relaxed.values, False)
+        best = found if found.multipliers is not None and found.bound >= relaxed.bound else relaxed
+        bound, work = max(found.bound, best.bound), found.work + relaxed.work
+        found = Separation(bound, best.left, work, relaxed.values, False, best.multipliers)
         if bound >= goal:
             break
         node_value, class_value = np.split(relaxed.values, [len(piece.nodes)])

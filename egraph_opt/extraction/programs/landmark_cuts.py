@@ -43,12 +43,14 @@ class LandmarkCuts:
         bound: a lower bound of the cost.
         price: the same in `Piece.price`.
         cuts: a root and a set of classes each.
+        amounts: by how much each cut raised the bound, in `Piece.price`.
         left: of each node's cost what no cut accounts for.
     """
 
     bound: float
     price: int
     cuts: list[CycleCut]
+    amounts: list[int]
     left: Floats
 
     def usable(self, cost: float) -> Mask:
@@ -61,7 +63,7 @@ def landmark_cuts(
 ) -> LandmarkCuts:
     """Cuts one after the other, as long as they raise the bound."""
     needs = _Needs(piece)
-    bound, cuts = 0, []
+    bound, cuts, amounts = 0, [], []
     for goal in _goals(piece):
         needs.go_up(goal)
         while needs.of[goal] and needs.steps < steps and not late():
@@ -70,10 +72,11 @@ def landmark_cuts(
             least = min(needs.left[node] for node in entering)
             bound += least
             cuts.append((goal, zone))
+            amounts.append(least)
             needs.lower(entering, least)
         if needs.of[goal]:
             break
-    return LandmarkCuts(piece.lower(bound), bound, cuts, np.array(needs.left) * piece.unit)
+    return LandmarkCuts(piece.lower(bound), bound, cuts, amounts, np.array(needs.left) * piece.unit)
 
 
 def _goals(piece: Piece) -> list[int]:

@@ -144,3 +144,10 @@ class Relaxation:
             known: the cost of a solution within the bounds.
         """
         return self._trust.relaxed(self._session, self.program, known)
+
+    def multipliers_at(self, cost: Floats) -> Floats:
+        """Multipliers of the rows at another cost per column, once; empty where it was not solved."""
+        self._session.price(cost)
+        found = self._trust.multipliers(self._session)
+        self._session.price(self.program.cost / self.program.scale)
+        return found

@@ -76,6 +76,11 @@ class ProgramSolver:
         """Change the bounds of columns."""
         self._todo.append(lambda solver: solver.changeColsBounds(len(columns), columns, lower, upper))
 
+    def price(self, cost: Floats) -> None:
+        """Change the costs of all columns."""
+        places = np.arange(len(cost), dtype=np.int32)
+        self._todo.append(lambda solver: solver.changeColsCost(len(cost), places, cost))
+
     def start(self, values: Floats) -> None:
         """Begin with a value for every column."""
         self.first = values

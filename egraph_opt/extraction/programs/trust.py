@@ -64,11 +64,12 @@ class WholeSolution(NamedTuple):
 
 
 class RelaxedSolution(NamedTuple):
-    """What is left of one about a relaxation: values, and a bound that its multipliers prove."""
+    """What is left of one about a relaxation: values, and multipliers with the bound that they prove."""
 
     values: Floats
     bound: int
     left: Prices
+    multipliers: Floats
     work: int
 
 
@@ -130,7 +131,12 @@ class Trust:
         bound, left = program.dual_bound(said.multipliers)
         if not _close(bound * program.unit, said.objective, CLOSE):
             self._refuse("a bound that its multipliers do not prove")
-        return RelaxedSolution(said.values, bound, left, said.work)
+        return RelaxedSolution(said.values, bound, left, said.multipliers, said.work)
+
+    def multipliers(self, solver: Solver) -> Floats:
+        """Multipliers of the rows, which prove what they prove; empty where there are none."""
+        said = self._ask(solver)
+        return np.zeros(0) if said is None or not said.optimal else said.multipliers
 
     def _ask(self, solver: Solver) -> Statement | None:
         if self.withdrawn:

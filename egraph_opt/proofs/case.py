@@ -11,6 +11,7 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.paths import Path, Unproved
 from egraph_opt.proofs.resuming import Resuming
 from egraph_opt.proofs.sides import Sides
+from egraph_opt.proofs.terms import Terms
 
 MATCHING, SHOWING, FAILED, SPLIT = range(4)
 """How far a case is: its goals are shown once more, split, where they did not follow."""
@@ -32,8 +33,12 @@ class Case:
         self.failure: Unproved | None = None
 
     @property
+    def terms(self) -> Terms:
+        return self.sides.terms
+
+    @property
     def scene(self) -> Instance:
-        return self.sides.scene
+        return self.terms.scene
 
     def follow(self) -> None:
         """Match the pattern and show the goals.
@@ -63,18 +68,18 @@ class Case:
 
     def _comes_to(self, phase: int) -> None:
         if phase == SHOWING:
-            self.matched = dict(self.sides.environment)
+            self.matched = dict(self.terms.environment)
         self.phase = phase
-        self.sides.reached()
+        self.terms.reached()
 
 
 def case_of(path: Path, made: Callable[[], Case]) -> Case:
     """The case along a path: the one before, as it was where this path branches off, or a new one."""
     case: Case | None = path.case
-    if case is not None and case.sides.resuming is not None and case.sides.resuming.back():
-        case.sides.leave_lists()
+    if case is not None and case.terms.resuming is not None and case.terms.resuming.back():
+        case.terms.leave_lists()
         return case
     path.case = case = made()
-    case.scene.remembering.append(case)
-    case.sides.resuming = Resuming(path)
+    case.scene.remembering += (case, case.sides, case.terms)
+    case.terms.resuming = Resuming(path)
     return case

@@ -6,7 +6,7 @@ from the meaning of operators (`semantics`), conditions are asked of the host fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,22 +16,19 @@ from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import Facts
+from egraph_opt.proofs.folding import Folding
+from egraph_opt.proofs.indexing import Indexing
 from egraph_opt.proofs.known_numbers import settle_numbers
 from egraph_opt.proofs.names import Name, Naming
 from egraph_opt.proofs.numbers import formula_of, number_of
-from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Dead, Path, Unproved
-from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG, is_positive
-from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
+from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG
+from egraph_opt.proofs.sums import Fold, constants
 from egraph_opt.proofs.trail import Open
-from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value, number
+from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value
 
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
 """Functions of which it is the same to apply them once more, to the bit."""
-
-PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
-SUMS = frozenset("sum ReduceMean ReduceSum".split())
-"""Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
 MOST_PARTS = 3
 """A Split has as many, or more where a statement names them."""
@@ -43,7 +40,7 @@ Dims = Literal["numbers", "symbols", "unknown"]
 
 
 @dataclass
-class Instance(Naming):
+class Instance(Naming, Folding, Indexing):
     """Where a statement is looked at along one path.
 
     Attributes:
@@ -62,6 +59,7 @@ class Instance(Naming):
         known_numbers: by name those that can only be one number.
         operators: those of which a meaning was looked for.
         parts: how many a Split has at most.
+        bounded: tensors of indices that are within an axis, see `indexing`.
         asks_dims: a host function was handed dims, so that numbers and symbols may be different to it.
     """
 
@@ -85,6 +83,7 @@ class Instance(Naming):
     asks_ranks: bool = False
     highest: int = 0
     parts: int = MOST_PARTS
+    bounded: list[tuple[Value, int | None, z3.ArithRef]] = field(default_factory=list)
     types: Types = field(init=False)
     facts: Facts = field(init=False)
     remembering: list[Any] = field(default_factory=list)
@@ -294,63 +293,6 @@ class Instance(Naming):
         made = self.function(name, a, b)
         self.lemmas.append(made == self.function(name, b, a))
         return made
-
-    def fold(
-        self,
-        kind: str,
-        bounds: Index,
-        body: Callable[[Index], z3.ArithRef],
-        where: Callable[[Index], z3.BoolRef] | None = None,
-    ) -> z3.ArithRef:
-        """What is summed or compared along an axis of one element is that element."""
-        if kind == "sum" and self.reals and where is None:
-            parts = in_parts(self, bounds, body)
-            if parts is not None:
-                return parts
-        kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
-        variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
-        inside = decided(self.known_that, body(variables), within(kept))
-        if not kept and where is None and self._is_plain(kind.partition(" of ")[0]):
-            return inside
-        asked = None if where is None else where(variables)
-        if kind == "sum" and self.reals:
-            inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
-            return linear_sum(self, kept, inside)
-        return self.folded(kind, kept, inside, asked)
-
-    def known_that(self, condition: z3.BoolRef) -> bool:
-        return self.path.follows(condition, 200)
-
-    def _is_plain(self, kind: str) -> bool:
-        return kind in PLAIN or (self.compares and kind in SUMS)
-
-    def folded(
-        self,
-        kind: str,
-        kept: Sequence[tuple[z3.ArithRef, z3.ArithRef]],
-        body: z3.ArithRef,
-        where: z3.BoolRef | None = None,
-    ) -> z3.ArithRef:
-        """The number that stands for a fold over variables, each with its bound."""
-        made = self.path.fresh_real("fold")
-        sums = self.reals and kind == "sum" and where is None and is_positive(self, body)
-        if sums and all(self.known_that(bound >= 1) for _, bound in kept):
-            self.positive.add(str(made))
-            self.lemmas.append(made > 0)
-        names, sizes = zip(*kept, strict=True) if kept else ((), ())
-        self.folds[str(made)] = Fold(kind, made, names, sizes, body, where)
-        return made
-
-    def _walked(self, bound: z3.ArithRef, kept: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
-        """An index below a bound, of variables that are noted."""
-
-        def fresh(factor: z3.ArithRef) -> z3.ArithRef:
-            if self.same(factor, number(1)):
-                return number(0)
-            kept.append((self.path.fresh("k"), factor))
-            return kept[-1][0]
-
-        return number(0) if self.same(bound, number(1)) else index_below(bound, fresh)
 
     # --- names and settings -------------------------------------------------------------------------------
 

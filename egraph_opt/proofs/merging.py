@@ -108,7 +108,7 @@ def merged(function: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-def chosen(path: Any, inner: Any, found: Answers) -> Any:
+def chosen(path: Any, inner: Any, found: AllAnswers) -> Any:
     """One of the answers, on a way of its own; those that are truth values are one."""
     if found.are_truths:
         return truth_of(found.truth, path)
@@ -119,7 +119,7 @@ def chosen(path: Any, inner: Any, found: Answers) -> Any:
     return each.answer
 
 
-class Answers(list[Answered]):
+class AllAnswers(list[Answered]):
     """All answers of a function."""
 
     @functools.cached_property
@@ -170,7 +170,7 @@ def _holding(each: Answered) -> list[z3.BoolRef]:
     return each.ways if each.answer else []
 
 
-def _found(path: Any, inner: Any, function: Any, given: Any, named: Any) -> Answers | None:
+def _found(path: Any, inner: Any, function: Any, given: Any, named: Any) -> AllAnswers | None:
     """All answers along a path, by what is kept of them where that is possible."""
     if function in looking.apart:
         return None
@@ -184,10 +184,10 @@ def _found(path: Any, inner: Any, function: Any, given: Any, named: Any) -> Answ
         return _all_answers(inner, function, given, named)
     if len(kept) == 1 or kept.are_truths:
         return kept
-    return Answers(each for each in kept if inner.may(z3.Or(each.ways)))
+    return AllAnswers(each for each in kept if inner.may(z3.Or(each.ways)))
 
 
-def _of_any_names(path: Any, inner: Any, function: Any, asked: Any) -> Answers | None:
+def _of_any_names(path: Any, inner: Any, function: Any, asked: Any) -> AllAnswers | None:
     """All answers of a function of data, by what it answers to numbers with names of their own."""
     names = own_names(asked)
     other = renamed(asked, names)
@@ -195,13 +195,13 @@ def _of_any_names(path: Any, inner: Any, function: Any, asked: Any) -> Answers |
     if kept is None or not names:
         return kept
     back = [(own, name) for name, own in names]
-    return Answers(
+    return AllAnswers(
         Answered(renamed(each.answer, back), [z3.substitute(way, *back) for way in each.ways])
         for each in kept
     )
 
 
-def _anywhere(inner: Any, function: Any, asked: Any) -> Answers | None:
+def _anywhere(inner: Any, function: Any, asked: Any) -> AllAnswers | None:
     """All answers of a function of data, whatever a path knows; None where those are not found."""
     given, named = asked
     try:
@@ -216,7 +216,7 @@ def _anywhere(inner: Any, function: Any, asked: Any) -> Answers | None:
 
 def _all_answers(
     inner: Any, function: Any, given: Any, named: Any, known: Sequence[z3.BoolRef] | None = None
-) -> Answers | None:
+) -> AllAnswers | None:
     """All answers; None where one is not data."""
 
     def run() -> Any:
@@ -225,7 +225,7 @@ def _all_answers(
         except RAISED as error:
             return Raised(error)
 
-    found = Answers()
+    found = AllAnswers()
     for answer, way in inner.ways_through(run, known, None if known is None else MOST_WAYS):
         if not isinstance(answer, Raised) and not is_data(answer):
             return None

@@ -126,6 +126,7 @@ class Naming:
     path: Path
     showing: bool
     remembering: list[Any]
+    must: Callable[[z3.BoolRef], None]
     _names: list[Name]
 
     def name(self, names: Sequence[str]) -> Name:
@@ -145,6 +146,14 @@ class Naming:
             op.waiting.append((self.showing, function))
         else:
             function(self.spelled(op))
+
+    def must_if_named(self, op: Any, name: str, condition: z3.BoolRef) -> None:
+        """What an operator asks of operands if it has a name."""
+        if self.name_so_far(op) == name:
+            self.must(condition)
+        elif isinstance(op, Name) and op.chosen is None and name in op.names:
+            op.declare()
+            self.must(z3.Implies(op.symbol == list(op.names).index(name), condition))
 
     def name_so_far(self, op: Any) -> str:
         """The name, or of one that is not chosen yet what means any."""

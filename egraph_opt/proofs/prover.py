@@ -24,6 +24,7 @@ from egraph_opt.proofs.paths import Path, Unproved, explore
 from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides
 from egraph_opt.proofs.tables import Definitions, definitions_of, with_own_rules, without_demands
+from egraph_opt.proofs.terms import Terms
 from egraph_opt.proofs.trail import NO_TIME, Open
 from egraph_opt.semantics.values import NoMeaningError
 
@@ -344,4 +345,5 @@ class _State:
         if side.asks_tables:
             side = joined(side, scene, self.steps)
         self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
-        return Case(Sides(side, scene, ranks, new=self.new, definitions=self.definitions), kept)
+        terms = Terms(side, scene, ranks, definitions=self.definitions)
+        return Case(Sides(terms, new=self.new), kept)

@@ -32,6 +32,7 @@ from egraph_opt.proofs.numbers import (
     formula_of,
     number_of,
 )  # fmt: skip
+from egraph_opt.proofs.rounding import as_float, cut_off
 from egraph_opt.proofs.trail import Open
 
 PACKAGES = ("facts", "inference", "laws", "operators", "rewrites")
@@ -261,9 +262,7 @@ def distinct(items: Iterable[Any] = ()) -> Any:
 def whole(value: Any = 0, *base: Any) -> Any:
     """`int`, which cuts off what is behind the point."""
     if type(value) is Fraction:
-        down = z3.ToInt(value.formula)
-        up = -z3.ToInt(-value.formula)
-        return number_of(z3.If(value.formula >= 0, down, up), value.path)
+        return number_of(cut_off(value.formula), value.path)
     if type(value) is Truth:
         return number_of(z3.If(value.formula, z3.IntVal(1), z3.IntVal(0)), value.path)
     return value if type(value) is Whole else builtins.int(value, *base)
@@ -271,7 +270,7 @@ def whole(value: Any = 0, *base: Any) -> Any:
 
 def real(value: Any = 0.0) -> Any:
     if type(value) is Whole:
-        return Fraction(z3.ToReal(value.formula), value.path)
+        return Fraction(as_float(value.formula), value.path)
     return value if type(value) is Fraction else builtins.float(value)
 
 

@@ -22,7 +22,7 @@ from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import OPERANDS, Expression
 from egraph_opt.operators.terms import cons
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
-from egraph_opt.semantics.resizing import numbers_of
+from egraph_opt.semantics.resized_places import numbers_of
 from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, meanings, of_type
 
 Array = npt.NDArray[Any]

@@ -9,7 +9,7 @@ from typing import Any
 import z3
 from onnx import TensorProto
 
-from egraph_opt.semantics.integers import place_of
+from egraph_opt.semantics.integers import held_by, places_along
 from egraph_opt.semantics.polynomials import multiples
 from egraph_opt.semantics.values import (
     Index,
@@ -181,11 +181,8 @@ def output(scene: Scene, b: Sequence[Value], index: int) -> Value:
 def gather(scene: Scene, x: Value, indices: Value, axis: int) -> Value:
     """An index below 0 counts from the end; all are within the dim."""
     scene.must(axis < x.rank)
-    many, dim = indices.rank, x.shape[axis]
-
-    def at(i: Index) -> z3.ArithRef:
-        k = place_of(scene, indices, i[axis : axis + many])
-        return x.at([*i[:axis], z3.If(k < 0, k + dim, k), *i[axis + many :]])
+    many, place = indices.rank, places_along(scene, indices, x.shape[axis])
+    at = lambda i: x.at([*i[:axis], place(i[axis : axis + many]), *i[axis + many :]])  # noqa: E731
 
     return Value(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), at, x.splat)
 
@@ -206,21 +203,24 @@ PAD_MODES = ("constant", "edge", "reflect", "wrap")
     value=lambda scene, given: scene.real("v"),
 )
 def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Value:
-    """What is repeated has to be there: a reflection leaves out the element at the edge."""
+    """What is repeated has to be there: a reflection leaves out the element at the edge, and is one only.
+
+    What is wrapped around goes round as often as it takes.
+    """
     mode = scene.spelled(mode)
     scene.must(len(pads) == 2 * x.rank)
     amounts = [scene.formula(p) for p in pads]
     scene.must(z3.And([p >= 0 for p in amounts]))
     front, behind = amounts[: x.rank], amounts[x.rank :]
     fill = scene.formula(value)
-    fill = z3.ToReal(fill) if fill.is_int() else fill
+    fill = z3.ToReal(fill) if fill.is_int() else held_by(scene, x.dtype, fill)
     if scene.root(x.dtype) == TensorProto.BOOL:
         fill = z3.If(fill != 0, z3.RealVal(1), z3.RealVal(0))
 
     for f, b, d in zip(front, behind, x.shape, strict=True):
-        most = {"edge": d * (f + b), "reflect": d - 1, "wrap": d}.get(mode)
-        if most is not None and not (is_number(f, 0) and is_number(b, 0)):
-            scene.must(z3.And(d >= 1, f <= most, b <= most))
+        if mode != "constant" and not (is_number(f, 0) and is_number(b, 0)):
+            fits = z3.And(f <= d - 1, b <= d - 1) if mode == "reflect" else True
+            scene.must(z3.And(d >= 1, fits))
 
     def at(i: Index) -> z3.ArithRef:
         own = [z3.simplify(k - f) for k, f in zip(i, front, strict=True)]
@@ -237,10 +237,17 @@ def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Val
 def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
     """Which element stands at a place in front of an axis, along it or behind it."""
     last = dim - 1
-    before, after = {"edge": (number(0), last), "reflect": (-k, 2 * last - k), "wrap": (k + dim, k - dim)}[
-        mode
-    ]
+    before, after = {
+        "edge": (number(0), last),
+        "reflect": (-k, 2 * last - k),
+        "wrap": (_once_around(k + dim, k, dim), _once_around(k - dim, k, dim)),
+    }[mode]
     return z3.simplify(z3.If(k < 0, before, z3.If(k > last, after, k)))
+
+
+def _once_around(near: z3.ArithRef, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
+    """The place that comes again at k: the next one, or what a division leaves, which is harder to solve."""
+    return z3.If(z3.And(near >= 0, near < dim), near, k % dim)
 
 
 @means("expand", dims=any_dims)

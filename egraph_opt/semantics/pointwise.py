@@ -20,7 +20,7 @@ from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.semantics.activations import DEFINED, OF_EXPONENTIALS, WITH_SETTINGS, maximum, minimum
-from egraph_opt.semantics.integers import ordered
+from egraph_opt.semantics.integers import held_by, ordered
 from egraph_opt.semantics.values import (
     ElementType,
     NoMeaningError,
@@ -234,11 +234,20 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
     return made
 
 
+def _no_wider_slope(scene: Any, op: Any, x: Value, shape: Sequence[z3.ArithRef]) -> None:
+    """A slope of a PRelu is broadcast against x, which is not broadcast itself."""
+    if len(shape) != x.rank:
+        scene.must_if_named(op, "PRelu", z3.BoolVal(False))
+    elif not all(map(scene.same, shape, x.shape)):
+        scene.must_if_named(op, "PRelu", z3.And([a == b for a, b in zip(shape, x.shape, strict=True)]))
+
+
 @means("binary", op=any_operator(BINARY))
 def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
     scene.alike(x.dtype, y.dtype)
     scene.once_named(op, lambda name: scene.among(x.dtype, taken_by(name)))
     shape = broadcast_shape(scene, [x.shape, y.shape])
+    _no_wider_slope(scene, op, x, shape)
 
     def function(a: Real, b: Real) -> Real:
         return arithmetic(scene, scene.name_so_far(op), x.dtype, a, b)
@@ -293,11 +302,12 @@ def literal(scene: Any, value: Any) -> Value:
     if value is None:
         raise NoMeaningError("a literal that a pattern leaves open")
     dims = tuple(map(scene.formula, value.dims))
-    numbers = [scene.real_formula(v) for v in value.values]
+    dtype = of_type(value.dtype)
+    numbers = [held_by(scene, dtype, scene.real_formula(v)) for v in value.values]
     listed = lambda: tuple(value.values)  # noqa: E731
     if len(numbers) == 1:
         one = numbers[0]
-        return Value(of_type(value.dtype), dims, lambda i: one, lambda: one, listed, written=True)
+        return Value(dtype, dims, lambda i: one, lambda: one, listed, written=True)
     if len(dims) != 1:
         raise NoMeaningError("a literal of several axes")
 
@@ -307,4 +317,4 @@ def literal(scene: Any, value: Any) -> Value:
             found = z3.If(i[0] == k, numbers[k], found)
         return found
 
-    return Value(of_type(value.dtype), dims, at, listed=listed, written=True)
+    return Value(dtype, dims, at, listed=listed, written=True)

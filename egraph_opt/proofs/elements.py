@@ -43,7 +43,7 @@ class Elements:
         function: its element at an index, where nothing is known.
 
     Attributes:
-        within: the dims of axes that they are indices into, and for which place along their last axis.
+        within: the dims of axes that they are indices into, for which place along their last axis, and where.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Elements:
         self._range: list[Any] = []
         self._interval: list[Any] = []
         self._bounds: tuple[z3.ArithRef | None, z3.ArithRef | None] = (None, None)
-        self.within: list[tuple[int | None, z3.ArithRef]] = []
+        self.within: list[tuple[int | None, z3.ArithRef, z3.BoolRef]] = []
 
     def splat(self) -> z3.ArithRef | None:
         """The number that all are, as a formula, or None."""
@@ -142,8 +142,8 @@ class Elements:
             self.scene.lemmas.append(z3.IsInt(element))
         if self.scene.compares:
             self.scene.lemmas += self._of_type(element)
-        for last, dim in self.within:
-            self.scene.lemmas.append(self._is_index(i, element, last, dim))
+        for last, dim, where in self.within:
+            self.scene.lemmas.append(z3.Implies(where, self._is_index(i, element, last, dim)))
         low, high = self._bounds
         if low is not None:
             self.scene.lemmas.append(element >= low)

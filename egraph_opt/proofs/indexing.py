@@ -8,7 +8,7 @@ from typing import Any
 import z3
 
 from egraph_opt.proofs.paths import Path, Unproved
-from egraph_opt.semantics.values import Value
+from egraph_opt.semantics.values import Index, Value
 
 Along = tuple[int | None, z3.ArithRef]
 """The place along the last axis of indices that is looked at, or None for all; and the dim of the axis."""
@@ -25,13 +25,19 @@ class Indexing:
     def assume_within(self, indices: Value, along: Along) -> None:
         """The elements of a tensor are indices into an axis."""
         self.bounded.append((indices, *along))
-        if indices.known is not None:
-            indices.known.within.append(along)
+        last, dim = along
+        source, where = indices, z3.BoolVal(True)
+        while last is None and source.known is None and source.repeated is not None:
+            where = z3.And(where, *(d > 0 for d in source.shape))
+            source = source.repeated
+        if source.known is not None:
+            source.known.within.append((last, dim, where))
 
-    def show_within(self, indices: Value, along: Along, is_valid: Callable[[], Any]) -> None:
+    def show_within(self, indices: Value, along: Along, shape: Index, is_valid: Callable[[], Any]) -> None:
         """Show that the elements of a tensor are indices into an axis.
 
         Args:
+            shape: of what is gathered by them.
             is_valid: answers that any of them is, in its box.
 
         Raises:
@@ -41,6 +47,6 @@ class Indexing:
         for known, place, size in self.bounded:
             if known is indices and place == last and self.same(size, dim):
                 return
-        valid = is_valid()
+        valid = z3.Implies(z3.And([d > 0 for d in shape]), is_valid())
         if not self.path.follows(z3.Implies(z3.And(self.lemmas), valid)):
             raise Unproved("that indices are within the axis, which the right side needs")

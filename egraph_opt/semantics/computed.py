@@ -106,7 +106,7 @@ def gather_elements(scene: Any, x: Value, indices: Value, axis: int) -> Value:
         z3.And([n <= d for k, (n, d) in enumerate(zip(indices.shape, x.shape, strict=True)) if k != axis])
     )
 
-    place = places_along(scene, indices, x.shape[axis])
+    place = places_along(scene, indices, x.shape[axis], indices.shape)
     at = lambda i: x.at([*i[:axis], place(i), *i[axis + 1 :]])  # noqa: E731
 
     return Value(x.dtype, indices.shape, at, x.splat)

@@ -66,9 +66,11 @@ class Concrete:
     """
 
     reals = compares = True
+    showing = False
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
+        self.notes: set[str] = set()
         self.places: dict[Any, tuple[Any, list[z3.ArithRef]]] = {}
 
     def must(self, condition: z3.BoolRef | bool) -> None:
@@ -88,6 +90,12 @@ class Concrete:
         self.must(a() == b())
 
     def among(self, dtype: ElementType, types: Sequence[int]) -> None:
+        """Runtimes say so."""
+
+    def must_if_named(self, op: str, name: str, condition: z3.BoolRef) -> None:
+        self.must(op != name or self.decide(condition))
+
+    def assume_within(self, indices: Value, along: Any) -> None:
         """Runtimes say so."""
 
     def within(self, n: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> bool:

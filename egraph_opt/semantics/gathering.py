@@ -19,7 +19,8 @@ def gather_nd(scene: Any, x: Value, indices: Value, axis: int) -> Value:
     depth = scene.counted(indices.shape[-1])
     scene.must(1 <= depth <= x.rank - axis)
     lead = indices.rank - 1
-    along = [places_along(scene, indices, x.shape[axis + k], last=k) for k in range(depth)]
+    shape = (*indices.shape[:-1], *x.shape[axis + depth :])
+    along = [places_along(scene, indices, x.shape[axis + k], shape, last=k) for k in range(depth)]
     at = lambda i: x.at([*i[:axis], *(place(i[:lead]) for place in along), *i[lead:]])  # noqa: E731
 
-    return Value(x.dtype, (*indices.shape[:-1], *x.shape[axis + depth :]), at, x.splat)
+    return Value(x.dtype, shape, at, x.splat)

@@ -18,13 +18,14 @@ def place_of(scene: Any, indices: Value, at: Any) -> z3.ArithRef:
 
 
 def places_along(
-    scene: Any, indices: Value, dim: z3.ArithRef, last: int | None = None
+    scene: Any, indices: Value, dim: z3.ArithRef, shape: Index, last: int | None = None
 ) -> Callable[[Index], z3.ArithRef]:
     """Where an element of a tensor of indices is along an axis; below 0 it counts from the end.
 
     What is matched has indices within the axis, and of what is written that has to be shown.
 
     Args:
+        shape: of what is gathered; where that has no elements, no index is looked at.
         last: the place along the last axis of the indices of which elements are looked at; None for all axes.
     """
     rest = [] if last is None else [z3.IntVal(last)]
@@ -37,7 +38,7 @@ def places_along(
 
     written: bool = scene.showing
     if written:
-        scene.show_within(indices, (last, dim), lambda: valid([scene.whole("any") for _ in walked]))
+        scene.show_within(indices, (last, dim), shape, lambda: valid([scene.whole("any") for _ in walked]))
     else:
         scene.assume_within(indices, (last, dim))
 

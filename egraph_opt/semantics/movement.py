@@ -56,7 +56,7 @@ def view(scene: Scene, x: Value, shape: tuple[z3.ArithRef, ...]) -> Value:
     """The elements of x in row-major order, with as many elements along axes."""
     own = x.origin
     at = lambda i: own.at(reshaped_index(scene, i, shape, own.shape))  # noqa: E731
-    return Value(x.dtype, shape, at, x.splat, viewed=own)
+    return Value(x.dtype, shape, at, x.splat, viewed=own, repeated=x)
 
 
 def any_cuts(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
@@ -181,10 +181,11 @@ def output(scene: Scene, b: Sequence[Value], index: int) -> Value:
 def gather(scene: Scene, x: Value, indices: Value, axis: int) -> Value:
     """An index below 0 counts from the end; all are within the dim."""
     scene.must(axis < x.rank)
-    many, place = indices.rank, places_along(scene, indices, x.shape[axis])
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    many, place = indices.rank, places_along(scene, indices, x.shape[axis], shape)
     at = lambda i: x.at([*i[:axis], place(i[axis : axis + many]), *i[axis + many :]])  # noqa: E731
 
-    return Value(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), at, x.splat)
+    return Value(x.dtype, shape, at, x.splat)
 
 
 def any_pads(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
@@ -253,7 +254,7 @@ def _once_around(near: z3.ArithRef, k: z3.ArithRef, dim: z3.ArithRef) -> z3.Arit
 @means("expand", dims=any_dims)
 def expanded(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
     shape = broadcast_shape(scene, [x.shape, tuple(map(scene.formula, dims))])
-    return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat)
+    return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat, repeated=x)
 
 
 @means("identity")

@@ -143,7 +143,7 @@ def _times(scene: Any, dim: z3.ArithRef, factor: z3.ArithRef) -> z3.ArithRef:
     else:
         length = z3.ToInt(scene.function(LENGTH, _real(dim), factor))
         exact = z3.Implies(z3.IsInt(factor), z3.ToReal(length) == _real(dim) * factor)
-        scene.path.assume(z3.And(length >= 0, exact), possible=True)
+        scene.known(length >= 0, exact)
     scene.notes.add(f"what is resized has at most {MOST} elements along an axis, and so has the result")
     return length
 

@@ -50,7 +50,7 @@ class Instance(Naming, Folding, Indexing):
         showing: what operators ask of their operands has to be shown, and is not assumed.
         folds: by the name of their number.
         positive: the names of sums that are above 0.
-        cuts: the names of starts and lengths of slices.
+        cuts: the names of starts and lengths of slices, and the axes that they cut.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
         asks_ranks: it asked for a rank or a shape, which may be unknown.
@@ -75,7 +75,9 @@ class Instance(Naming, Folding, Indexing):
     positive: set[str] = field(default_factory=set)
     symbols: Symbols = field(init=False)
     places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
-    cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef]]] = field(default_factory=dict)
+    cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef], z3.ArithRef]] = field(
+        default_factory=dict
+    )
     open_numbers: list[z3.ArithRef] = field(default_factory=list)
     known_numbers: dict[str, tuple[z3.ArithRef, z3.ArithRef]] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
@@ -146,9 +148,19 @@ class Instance(Naming, Folding, Indexing):
         return quotient
 
     def cut(
-        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+        self,
+        first: z3.ArithRef,
+        count: z3.ArithRef,
+        by: z3.ArithRef,
+        dim: z3.ArithRef,
+        *,
+        asked: Sequence[z3.ArithRef | None] = (),
     ) -> tuple[z3.ArithRef, z3.ArithRef]:
-        """Names for where a cut starts and how much it takes, of which the path knows what is inside."""
+        """Names for where a cut starts and how much it takes, of which the path knows what is inside.
+
+        Args:
+            asked: the bounds as they are written: along axes of one length they cut out the same.
+        """
         if z3.is_int_value(count) and z3.is_int_value(first):
             return first, count
         key = first.get_id(), count.get_id()
@@ -161,7 +173,12 @@ class Instance(Naming, Folding, Indexing):
             steps = z3.And(names[1] - 1 <= way, z3.Implies(z3.Or(by > 1, by < -1), 2 * names[1] - 2 <= way))
             inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim, steps)
             self.path.assume(z3.And(names[1] >= 0, z3.Implies(names[1] > 0, inside)), possible=True)
-            self.cuts[key] = (first, count), names
+            written = tuple(None if each is None else z3.simplify(each) for each in (*asked, by))
+            for (_, _, *before), others, length in self.cuts.values():
+                if asked and _is_one(before, written):
+                    one = z3.And([a == b for a, b in zip(names, others, strict=True)])
+                    self.path.assume(z3.Implies(dim == length, one), possible=True)
+            self.cuts[key] = (first, count, *written), names, dim
         return self.cuts[key][1]
 
     def counted(self, n: z3.ArithRef) -> int:
@@ -337,3 +354,11 @@ class Instance(Naming, Folding, Indexing):
 
     def root(self, dtype: ElementType) -> Any:
         return self.types.root(dtype)
+
+
+def _is_one(left: Sequence[z3.ArithRef | None], right: Sequence[z3.ArithRef | None]) -> bool:
+    """Whether formulas are written alike."""
+    pairs = zip(left, right, strict=True)
+    return len(left) == len(right) and all(
+        a is b or (a is not None and b is not None and z3.eq(a, b)) for a, b in pairs
+    )

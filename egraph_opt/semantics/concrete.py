@@ -168,7 +168,7 @@ class Concrete:
         return z3.simplify(n / parts)
 
     def cut(
-        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef, **asked: Any
     ) -> tuple[z3.ArithRef, z3.ArithRef]:
         return first, count
 

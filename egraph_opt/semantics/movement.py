@@ -109,7 +109,8 @@ def _taken(
     count = length if is_number(width, 1) else _parts_of(scene, length, width)
     if all(within) and scene.within(length, number(0), length + 1):
         return first, by, z3.simplify(count)
-    first, count = scene.cut(z3.simplify(first), z3.simplify(z3.If(length > 0, count, number(0))), by, dim)
+    count = z3.simplify(z3.If(length > 0, count, number(0)))
+    first, count = scene.cut(z3.simplify(first), count, by, dim, asked=bounds)
     return first, by, count
 
 

@@ -10,7 +10,7 @@ import z3
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.proofs.numbers import TypeNumber
 from egraph_opt.proofs.paths import Dead, Path, Unproved
-from egraph_opt.semantics.pointwise import TYPES
+from egraph_opt.semantics.taken_types import TYPES
 from egraph_opt.semantics.values import ElementType
 
 

@@ -59,12 +59,7 @@ class _Equality:
         return bool(left or right or len(given) < MOST_PLAIN_SPLITS) and self._split(a, b, given, depth)
 
     def follows(
-        self,
-        goal: z3.BoolRef,
-        given: list[z3.BoolRef],
-        milliseconds: int = SOLVER_MS,
-        *,
-        lemmas: bool = True,
+        self, goal: z3.BoolRef, given: list[z3.BoolRef], milliseconds: int = SOLVER_MS, *, lemmas: bool = True
     ) -> bool:
         trail, solver = self.scene.path.trail, self.scene.path.solver
         solver.push()

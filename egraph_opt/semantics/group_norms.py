@@ -8,6 +8,7 @@ import z3
 
 from egraph_opt.semantics.folds import mean
 from egraph_opt.semantics.polynomials import divided
+from egraph_opt.semantics.taken_types import taken_by
 from egraph_opt.semantics.values import Index, Value, means
 
 
@@ -25,6 +26,7 @@ def group_norm(scene: Any, x: Value, scale: Value, bias: Value, settings: Any) -
     groups, epsilon = scene.formula(given["num_groups"]), scene.real_formula(given["epsilon"])
     scene.must(x.rank >= 3 and scale.rank == 1 and bias.rank == 1)
     scene.must(groups >= 1)
+    scene.among(x.dtype, taken_by("GroupNormalization"))
     for v in (scale, bias):
         scene.must(v.shape[0] == x.shape[1])
         scene.alike(v.dtype, x.dtype)

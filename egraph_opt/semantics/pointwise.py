@@ -7,11 +7,9 @@ of integers, powers and bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any, TypeAlias
 
-import onnx
-import onnx_ir as ir
 import z3
 from onnx import TensorProto
 
@@ -21,6 +19,7 @@ from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.semantics.activations import DEFINED, OF_EXPONENTIALS, WITH_SETTINGS, maximum, minimum
 from egraph_opt.semantics.integers import held_by, ordered
+from egraph_opt.semantics.taken_types import taken_by
 from egraph_opt.semantics.values import (
     ElementType,
     NoMeaningError,
@@ -33,13 +32,6 @@ from egraph_opt.semantics.values import (
 )
 
 Real: TypeAlias = z3.ArithRef
-
-
-TYPES = (
-    TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.UINT8,
-    TensorProto.INT32, TensorProto.DOUBLE,
-)  # fmt: skip
-"""Element types that a proof looks at: of the others each is like one of them."""
 
 
 def _truth(condition: z3.BoolRef) -> Real:
@@ -114,18 +106,6 @@ def mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | Non
         return None if None in given else function(*given)
 
     return splat
-
-
-@lru_cache
-def taken_by(name: str) -> tuple[int, ...]:
-    """The element types that an operator takes; of a name that is not known all."""
-    if not onnx.defs.has(name):
-        return TYPES
-    schema = onnx.defs.get_schema(name)
-    (taken,) = (
-        c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == schema.inputs[0].type_str
-    )
-    return tuple(t for t in TYPES if f"tensor({ir.DataType(t).name.lower()})" in taken)
 
 
 UNARY_NAMES = (*UNARY, "Clip")
@@ -264,6 +244,7 @@ def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
 @means("where")
 def where(scene: Scene, condition: Value, x: Value, y: Value) -> Value:
     scene.alike(x.dtype, y.dtype)
+    scene.among(condition.dtype, (TensorProto.BOOL,))
     shape = broadcast_shape(scene, [condition.shape, x.shape, y.shape])
     return Value(
         x.dtype,

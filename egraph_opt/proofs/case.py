@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from egraph_opt.check.resolution import Filler
 from egraph_opt.operators.expressions import Expression
 from egraph_opt.proofs.goals import show_goals
 from egraph_opt.proofs.instance import Instance
@@ -24,10 +25,11 @@ class Case:
         phase: how far it is.
         matched: what variables and terms stand for that were matched.
         failure: of the goals, as they were first.
+        used: the rules that fill the tables which it asks.
     """
 
-    def __init__(self, sides: Sides, kept: Any) -> None:
-        self.sides, self.kept = sides, kept
+    def __init__(self, sides: Sides, kept: Any, used: Sequence[Filler] = ()) -> None:
+        self.sides, self.kept, self.used = sides, kept, used
         self.phase = MATCHING
         self.matched: dict[Expression, Any] = {}
         self.failure: Unproved | None = None

@@ -88,17 +88,18 @@ class Elements:
         return self._listed[0]
 
     def _known(self) -> tuple[Any, ...]:
-        """The one number, or `COUNT` integers along an axis, where channels are."""
+        """The one number, or `COUNT` numbers along an axis, where channels are."""
         scene, rank, one = self.scene, len(self.dims), self.splat()
-        if one is None and (not rank or self.scene.is_in(self.dtype, FLOATS)):
+        if one is None and not rank:
             raise Dead
         self._axis = None if one is not None else max(rank - 3, 0)
-        scene.notes.add(f"tensors whose elements are known one by one have 1, or {COUNT} that are whole")
+        scene.notes.add(f"tensors whose elements are known one by one have 1, or {COUNT}")
         for axis, dim in enumerate(self.dims):
             scene.path.assume(dim == (COUNT if axis == self._axis else 1))
         if one is not None:
             return (number_of(one, scene.path),)
-        return tuple(number_of(scene.path.fresh("e"), scene.path) for _ in range(COUNT))
+        made = scene.path.fresh_real if scene.is_in(self.dtype, FLOATS) else scene.path.fresh
+        return tuple(number_of(made("e"), scene.path) for _ in range(COUNT))
 
     def range(self) -> Any:
         """Between which numbers elements that are whole are, or None."""

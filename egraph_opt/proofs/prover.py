@@ -11,6 +11,7 @@ from typing import Any, Literal
 import z3
 
 from egraph_opt.check.refusal import LawRefusedError
+from egraph_opt.check.resolution import Filler
 from egraph_opt.check.scope import operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
@@ -23,7 +24,14 @@ from egraph_opt.proofs.instance import Arithmetic, Dims, Instance
 from egraph_opt.proofs.paths import Path, Unproved, explore
 from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides
-from egraph_opt.proofs.tables import Definitions, definitions_of, with_own_rules, without_demands
+from egraph_opt.proofs.tables import (
+    Definitions,
+    definitions_of,
+    repeated,
+    says_too_little,
+    with_own_rules,
+    without_demands,
+)
 from egraph_opt.proofs.terms import Terms
 from egraph_opt.proofs.trail import NO_TIME, Open
 from egraph_opt.semantics.values import NoMeaningError
@@ -48,7 +56,7 @@ SECONDS = 20.0
 SHARE_OF_TRIAL = 0.5
 """Of the time, for one way to fill tables before the next."""
 
-SHARE_OF_RANKS = 0.2
+SHARE_OF_RANKS = 0.05
 """Of the time, for ranks above the least."""
 
 SHARE_OF_WEAK = 0.5
@@ -96,6 +104,8 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     try:
         with symbolic_python(law):
             state.definitions = definitions_of(law)
+            if says_too_little(law):
+                raise Open(says_too_little(law))
             for side in sides_of(law):
                 state.take_apart(with_own_rules(side, law))
         reason = state.shortfall()
@@ -169,6 +179,7 @@ class _State:
     Attributes:
         arithmetic: the one that the law claims.
         kept: the conditions that a statement needs, by its identity; None where it needs them all.
+        used: the rules that fill tables in cases that follow.
         of_symbols: why it is not shown where dims are symbols to the host.
     """
 
@@ -187,6 +198,7 @@ class _State:
     steps: int = STEPS_OF_TABLES[0]
     kept: dict[int, tuple[Any, ...] | None] = field(default_factory=dict)
     definitions: Definitions = field(default_factory=dict)
+    used: set[Filler] = field(default_factory=set)
 
     def shortfall(self) -> str:
         """What is missing where the law claims more than follows."""
@@ -209,6 +221,8 @@ class _State:
             self.steps = steps
             try:
                 self.take(each)
+                if repeated(each) - self.used:
+                    raise Open("tables are filled further than was looked at")
             except (Open, Unproved, NoMeaningError):
                 if last:
                     raise
@@ -334,6 +348,7 @@ class _State:
             self.asks_ranks |= scene.asks_ranks
             self.operators |= scene.operators
         self.notes |= scene.notes
+        self.used.update(case.used)
         return 1
 
     def _new_case(
@@ -342,8 +357,10 @@ class _State:
         most_axes = max(ranks[-1], MOST_AXES)
         scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, dims=dims)
         scene.parts = max(scene.parts, parts_named(side) + 1)  # one for all that are not named
+        used: Sequence[Filler] = ()
         if side.asks_tables:
-            side = joined(side, scene, self.steps)
+            side, join = joined(side, scene, self.steps)
+            used = join.used
         self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
         terms = Terms(side, scene, ranks, definitions=self.definitions)
-        return Case(Sides(terms, new=self.new), kept)
+        return Case(Sides(terms, new=self.new), kept, used)

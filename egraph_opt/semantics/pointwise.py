@@ -199,17 +199,18 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         return scene.function("unary Reciprocal ()", b)
     if scene.reals and name == "Div" and scene.is_in(dtype, FLOATS):
         return scene.multiply(a, scene.function("unary Reciprocal ()", b))
-    if scene.reals and name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2:
+    square = name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2
+    if scene.reals and square and scene.is_in(dtype, FLOATS):  # runtimes raise integers in floats
         return scene.multiply(a, a)
     if scene.compares and name == "PRelu":
         return z3.If(a >= 0, a, scene.multiply(a, b))
     of = " of integers" if scene.is_surely_in(dtype, INTEGERS) else ""  # 7 / 2 is 3 of them
     made = scene.function(f"binary {name}{of}", a, b)
-    if name in ("Div", "Pow"):
+    if name == "Div" or (name == "Pow" and scene.is_surely_in(dtype, FLOATS)):
         scene.known(z3.Implies(b == 1, made == a))
     if name == "Div" and scene.is_surely_in(dtype, FLOATS):
         scene.known(z3.Implies(a == 1, made == scene.function("unary Reciprocal ()", b)))
-    if name == "Pow" and scene.compares:
+    if name == "Pow" and scene.compares and scene.is_surely_in(dtype, FLOATS):
         scene.known(z3.Implies(b == 2, made == scene.multiply(a, a)))
     return made
 

@@ -12,7 +12,7 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.paths import Path, Unproved
 from egraph_opt.proofs.resuming import Resuming
 from egraph_opt.proofs.sides import Sides
-from egraph_opt.proofs.terms import Terms
+from egraph_opt.proofs.terms import TermValues
 
 MATCHING, SHOWING, FAILED, SPLIT = range(4)
 """How far a case is: its goals are shown once more, split, where they did not follow."""
@@ -35,7 +35,7 @@ class Case:
         self.failure: Unproved | None = None
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> TermValues:
         return self.sides.terms
 
     @property

@@ -18,7 +18,7 @@ SUMS = frozenset("sum ReduceMean ReduceSum".split())
 """Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
 
-class Folding:
+class FoldNaming:
     """Where folds are written; what is named alike is that of `Instance`."""
 
     path: Path

@@ -16,7 +16,7 @@ from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import Facts
-from egraph_opt.proofs.folding import Folding
+from egraph_opt.proofs.folding import FoldNaming
 from egraph_opt.proofs.indexing import Indexing
 from egraph_opt.proofs.known_numbers import settle_numbers
 from egraph_opt.proofs.names import Name, Naming
@@ -40,7 +40,7 @@ Dims = Literal["numbers", "symbols", "unknown"]
 
 
 @dataclass
-class Instance(Naming, Folding, Indexing):
+class Instance(Naming, FoldNaming, Indexing):
     """Where a statement is looked at along one path.
 
     Attributes:

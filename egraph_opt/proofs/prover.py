@@ -32,7 +32,7 @@ from egraph_opt.proofs.tables import (
     with_own_rules,
     without_demands,
 )
-from egraph_opt.proofs.terms import Terms
+from egraph_opt.proofs.terms import TermValues
 from egraph_opt.proofs.trail import NO_TIME, Open
 from egraph_opt.semantics.values import NoMeaningError
 
@@ -362,5 +362,5 @@ class _State:
             side, join = joined(side, scene, self.steps)
             used = join.used
         self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
-        terms = Terms(side, scene, ranks, definitions=self.definitions)
+        terms = TermValues(side, scene, ranks, definitions=self.definitions)
         return Case(Sides(terms, new=self.new), kept, used)

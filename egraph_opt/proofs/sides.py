@@ -13,7 +13,7 @@ from egraph_opt.proofs.hosts import is_nothing, is_question, is_there
 from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.names import Name
 from egraph_opt.proofs.paths import Dead
-from egraph_opt.proofs.terms import Terms, Unbound
+from egraph_opt.proofs.terms import TermValues, Unbound
 from egraph_opt.proofs.trail import Open
 
 
@@ -29,7 +29,7 @@ class Sides:
         unbound: host functions of what is written that nothing binds before it is.
     """
 
-    def __init__(self, terms: Terms, *, new: int = 0) -> None:
+    def __init__(self, terms: TermValues, *, new: int = 0) -> None:
         self.terms, self.new = terms, new
         self.statement, self.named = terms.side.statement, terms.side.named
         self.pending: list[Any] | None = None

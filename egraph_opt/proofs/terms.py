@@ -38,7 +38,7 @@ class Unbound(Exception):
     """A variable that nothing binds yet."""
 
 
-class Terms:
+class TermValues:
     """The terms of a statement.
 
     Args:
@@ -125,7 +125,7 @@ class Terms:
             bound = matched(entry.arguments, given)
             if bound is not None:
                 scene, more = self.scene, self.definitions
-                inner = Terms(self.side, scene, self.ranks, definitions=more, writes=self.writes)
+                inner = TermValues(self.side, scene, self.ranks, definitions=more, writes=self.writes)
                 inner.environment |= bound
                 return inner.value(value)
         raise Open(f"an entry of the table {expression.head.name}")

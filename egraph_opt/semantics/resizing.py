@@ -60,7 +60,7 @@ def _fit(x: Value, roi: Value | None, scales: Value | None, sizes: Value | None)
 
 
 @dataclass(frozen=True)
-class Rows:
+class ResizeRows:
     """The numbers by which axes are resized: where regions begin and end, and factors or lengths."""
 
     roi: Value | None
@@ -76,7 +76,7 @@ def resize(scene: Any, x: Value, *rows_and_settings: Any) -> Value:
     coordinates = given.get("coordinate_transformation_mode", "asymmetric")
     crops = coordinates == CROP
     scene.must(_fit(x, *numbers) and not (crops and numbers[0] is None))
-    rows = Rows(numbers[0] if crops else None, *numbers[1:])
+    rows = ResizeRows(numbers[0] if crops else None, *numbers[1:])
     axes = [axis % x.rank for axis in given.get("axes", range(x.rank))]
     dims = [x.shape[axis] for axis in axes]
     along = {axis: _along(scene, dims, k, rows, given) for k, axis in enumerate(axes)}
@@ -106,7 +106,9 @@ def _real(a: z3.ArithRef) -> z3.ArithRef:
     return z3.ToReal(a) if a.is_int() else a
 
 
-def _along(scene: Any, dims: Sequence[z3.ArithRef], k: int, rows: Rows, given: Mapping[str, Any]) -> Along:
+def _along(
+    scene: Any, dims: Sequence[z3.ArithRef], k: int, rows: ResizeRows, given: Mapping[str, Any]
+) -> Along:
     """What is known along the k-th of the axes that are resized, whose lengths are these."""
     count, dim = len(dims), dims[k]
     region = []

@@ -121,6 +121,7 @@ class Join:
         added: conditions of the rules that fill the tables.
         pending: entries of tables that are to be filled, in this order.
         steps: how many were filled.
+        used: the rules that filled them.
     """
 
     tables: Fillers
@@ -128,6 +129,7 @@ class Join:
     added: list[Any] = field(default_factory=list)
     pending: tuple[Expression, ...] = ()
     steps: int = 0
+    used: tuple[Filler, ...] = ()
 
     def next_entry(self) -> Expression | None:
         """The first entry that is to be filled, as far as it is bound; None where all are."""
@@ -156,7 +158,12 @@ class Join:
         """The join in which a rule fills the first entry; None where it fills no such one."""
         steps = self.steps + 1
         made = replace(
-            self, bindings=dict(self.bindings), added=list(self.added), pending=self.pending[1:], steps=steps
+            self,
+            bindings=dict(self.bindings),
+            added=list(self.added),
+            pending=self.pending[1:],
+            steps=steps,
+            used=(*self.used, filler),
         )
         try:
             made.pending += made.take(entry, _apart(filler, steps))

@@ -60,13 +60,13 @@ class Side:
         """
         return self._side_of(*self._joins.drawn(rng))
 
-    def joined_by(self, choose: Callable[[int], int], most: int) -> Side:
+    def joined_by(self, choose: Callable[[int], int], most: int) -> tuple[Side, Join]:
         """`joined`, with rules that a function chooses by their number; at most so many entries are filled.
 
         Raises:
             Rejected: they do not go together, or it takes more.
         """
-        return self._side_of(*self._joins.chosen(choose, most))[0]
+        return self._side_of(*self._joins.chosen(choose, most))
 
     def _side_of(self, statement: Equality | Rule, join: Join) -> tuple[Side, Join]:
         if id(join) not in self._joined:

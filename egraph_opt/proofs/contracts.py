@@ -1,7 +1,8 @@
 """What is taken for granted of functions that ask for the bits of a number, or for tables of a library.
 
     math.isfinite, math.isinf, math.isnan    of a number, which is one of the reals
-    np.float32(x)                             a function of x
+    math.copysign(1.0, x)                     the sign of x; of 0 there are both
+    np.float32(x), np.asarray(x, dtype)       a function of x
     is_available(op, opset)                   asked of each opset that there is
 
 Of what is known they answer what the functions do, which tests compare.
@@ -18,6 +19,7 @@ import z3
 
 from egraph_opt.operators import availability
 from egraph_opt.proofs.numbers import SYMBOLS, Fraction, TypeNumber, Whole, truth_of
+from egraph_opt.proofs.remembered import has_own_names
 from egraph_opt.proofs.trail import Open
 
 _PLAIN = availability.is_available
@@ -37,8 +39,38 @@ def _rounded(value: Any) -> Any:
     """The number of single precision next to a number: of some that is the number itself."""
     if type(value) not in (Whole, Fraction):
         return np.float32(value)
-    formula = value.formula if value.formula.is_real() else z3.ToReal(value.formula)
-    return Fraction(z3.Function("in float32", z3.RealSort(), z3.RealSort())(formula), value.path)
+    return _number_of_type(value, "float32")
+
+
+def _number_of_type(value: Whole | Fraction, dtype: str) -> Fraction:
+    """The number of a type next to a number."""
+    rounded = z3.Function(f"in {dtype}", z3.RealSort(), z3.RealSort())
+    return Fraction(rounded(_real(value.formula)), value.path)
+
+
+def _real(formula: z3.ArithRef) -> z3.ArithRef:
+    return formula if formula.is_real() else z3.ToReal(formula)
+
+
+def _array(value: Any, dtype: Any = None, **options: Any) -> Any:
+    """An array of one number that is not known is that number, as its type has it."""
+    if type(value) not in (Whole, Fraction):
+        return np.asarray(value, dtype, **options)
+    if dtype is None or options:
+        raise Open("a host function makes an array of a number that is not known")
+    return _number_of_type(value, str(np.dtype(dtype)))
+
+
+def _with_sign(size: float, value: Any) -> Any:
+    """A number with the sign of another, of which a 0 has one that no other number tells."""
+    if type(value) not in (Whole, Fraction):
+        return math.copysign(size, value)
+    if has_own_names(value):
+        raise Open("a host function asks for the sign of a zero")  # which has none without its name
+    formula = _real(value.formula)
+    below = z3.Or(formula < 0, z3.And(formula == 0, z3.Bool(f"sign of {value.formula.sexpr()}")))
+    number = z3.RealVal(repr(abs(float(size))))
+    return Fraction(z3.If(below, -number, number), value.path)
 
 
 def _root(value: Any) -> Any:
@@ -73,6 +105,7 @@ CONTRACTS: dict[int, Any] = {
         isinf=_of_numbers(math.isinf, False),
         isnan=_of_numbers(math.isnan, False),
         sqrt=_root,
+        copysign=_with_sign,
     ),
     id(np): _Shadow(
         np,
@@ -80,6 +113,7 @@ CONTRACTS: dict[int, Any] = {
         isinf=_of_numbers(np.isinf, False),
         isnan=_of_numbers(np.isnan, False),
         float32=_rounded,
+        asarray=_array,
     ),
     id(availability.is_available): is_available,
 }

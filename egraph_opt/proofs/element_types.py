@@ -10,7 +10,7 @@ import z3
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.proofs.numbers import TypeNumber
 from egraph_opt.proofs.paths import Dead, Path, Unproved
-from egraph_opt.semantics.pointwise import TYPES
+from egraph_opt.semantics.taken_types import TYPES
 from egraph_opt.semantics.values import ElementType
 
 
@@ -39,7 +39,7 @@ class Types:
         if not isinstance(token, int):
             types, number = self._types(token), self.numbers.get(token)
             if number is not None:
-                types = [t for t in types if not self.path.follows(number != t)]
+                types = self.path.possible(number, types)
             self.roots[token] = chosen = types[self.path.choose(len(types))]
             self._is_number(token, [chosen])
             token = chosen
@@ -173,7 +173,7 @@ class Types:
             return
         self.narrowed.add(root)
         types = self._types(root)
-        left = [t for t in types if not self.path.follows(self.numbers[root] != t)]
+        left = self.path.possible(self.numbers[root], types)
         if len(left) < len(types):
             self._allow(root, left)
             self._run_waiting()

@@ -41,6 +41,9 @@ class Elements:
     Args:
         dims: of the tensor.
         function: its element at an index, where nothing is known.
+
+    Attributes:
+        within: the dims of axes that they are indices into, for which place along their last axis, and where.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Elements:
         self._range: list[Any] = []
         self._interval: list[Any] = []
         self._bounds: tuple[z3.ArithRef | None, z3.ArithRef | None] = (None, None)
+        self.within: list[tuple[int | None, z3.ArithRef, z3.BoolRef]] = []
 
     def splat(self) -> z3.ArithRef | None:
         """The number that all are, as a formula, or None."""
@@ -84,17 +88,18 @@ class Elements:
         return self._listed[0]
 
     def _known(self) -> tuple[Any, ...]:
-        """The one number, or `COUNT` integers along an axis, where channels are."""
+        """The one number, or `COUNT` numbers along an axis, where channels are."""
         scene, rank, one = self.scene, len(self.dims), self.splat()
-        if one is None and (not rank or self.scene.is_in(self.dtype, FLOATS)):
+        if one is None and not rank:
             raise Dead
         self._axis = None if one is not None else max(rank - 3, 0)
-        scene.notes.add(f"tensors whose elements are known one by one have 1, or {COUNT} that are whole")
+        scene.notes.add(f"tensors whose elements are known one by one have 1, or {COUNT}")
         for axis, dim in enumerate(self.dims):
             scene.path.assume(dim == (COUNT if axis == self._axis else 1))
         if one is not None:
             return (number_of(one, scene.path),)
-        return tuple(number_of(scene.path.fresh("e"), scene.path) for _ in range(COUNT))
+        made = scene.path.fresh_real if scene.is_in(self.dtype, FLOATS) else scene.path.fresh
+        return tuple(number_of(made("e"), scene.path) for _ in range(COUNT))
 
     def range(self) -> Any:
         """Between which numbers elements that are whole are, or None."""
@@ -138,6 +143,8 @@ class Elements:
             self.scene.lemmas.append(z3.IsInt(element))
         if self.scene.compares:
             self.scene.lemmas += self._of_type(element)
+        for last, dim, where in self.within:
+            self.scene.lemmas.append(z3.Implies(where, self._is_index(i, element, last, dim)))
         low, high = self._bounds
         if low is not None:
             self.scene.lemmas.append(element >= low)
@@ -146,6 +153,12 @@ class Elements:
         if self.scene.root(self.dtype) == TensorProto.BOOL:
             self.scene.lemmas.append(z3.Or(element == 0, element == 1))
         return element
+
+    def _is_index(self, i: Index, element: z3.ArithRef, last: int | None, dim: z3.ArithRef) -> z3.BoolRef:
+        """That an element of the tensor is an index into an axis."""
+        inside = [z3.And(k >= 0, k < d) for k, d in zip(i, self.dims, strict=True)]
+        asked = [] if last is None else [i[-1] == last]
+        return z3.Implies(z3.And(*inside, *asked), z3.And(element >= -dim, element < dim))
 
     def _of_type(self, element: z3.ArithRef) -> list[z3.BoolRef]:
         """That it is a number of its type: that of a float is finite."""

@@ -17,6 +17,9 @@ from egraph_opt.proofs.sums import Fold, constants
 SOLVER_MS = 2_000
 SOON_MS = 100
 MOST_SPLITS = 12
+MOST_PLAIN_SPLITS = 4
+"""Of formulas without folds, which the solver takes apart itself where they have no products of choices."""
+
 MOST_DEPTH = 4
 
 
@@ -32,7 +35,8 @@ def prove_equal(scene: Instance, a: z3.ArithRef, b: z3.ArithRef) -> bool:
 def follows_soon(scene: Instance, a: z3.ArithRef, b: z3.ArithRef) -> bool:
     """Whether two formulas without folds are one number, as the solver sees at once."""
     a, b = z3.simplify(a), z3.simplify(b)
-    return bool(z3.eq(a, b)) or _Equality(scene).follows(a == b, [], SOON_MS)
+    asked = _Equality(scene)
+    return bool(z3.eq(a, b)) or asked.alike(a, b, []) or asked.follows(a == b, [], SOON_MS)
 
 
 class _Equality:
@@ -43,6 +47,8 @@ class _Equality:
         a, b = z3.simplify(a), z3.simplify(b)
         if z3.eq(a, b):
             return True
+        if self.alike(a, b, given):
+            return True
         left, right = self._folds(a), self._folds(b)
         found = list(given)
         if depth > 0:
@@ -50,18 +56,38 @@ class _Equality:
             found += [f.number == g.number for f, g in pairs if self._match(f, g, given, depth - 1)]
         if self.follows(a == b, found):
             return True
-        return bool(left or right) and self._split(a, b, given, depth)
+        return bool(left or right or len(given) < MOST_PLAIN_SPLITS) and self._split(a, b, given, depth)
 
-    def follows(self, goal: z3.BoolRef, given: list[z3.BoolRef], milliseconds: int = SOLVER_MS) -> bool:
+    def follows(
+        self, goal: z3.BoolRef, given: list[z3.BoolRef], milliseconds: int = SOLVER_MS, *, lemmas: bool = True
+    ) -> bool:
         trail, solver = self.scene.path.trail, self.scene.path.solver
         solver.push()
         try:
             trail.limit(milliseconds)
-            solver.add(*given, *self.scene.lemmas, z3.Not(goal))
+            solver.add(*given, *(self.scene.lemmas if lemmas else ()), z3.Not(goal))
             return bool(trail.check() == z3.unsat)
         finally:
             solver.pop()
             trail.limit(trails.SOLVER_MS)
+
+    def alike(self, a: z3.ArithRef, b: z3.ArithRef, given: list[z3.BoolRef]) -> bool:
+        """Whether two formulas are one function of what is equal, as the solver sees without lemmas."""
+        pairs, pending = [], [(a, b)]
+        while pending:
+            x, y = pending.pop()
+            if z3.eq(x, y):
+                continue
+            if x.num_args() and x.decl().eq(y.decl()) and x.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+                pending += zip(x.children(), y.children(), strict=True)
+            else:
+                pairs.append(x == y)
+        if len(pairs) == 1 and z3.eq(pairs[0], a == b):
+            return False  # which is what is asked next
+        goal = z3.And(pairs)
+        return self.follows(goal, given, SOON_MS, lemmas=False) or (
+            bool(self.scene.cuts) and self.follows(goal, given, SOON_MS)
+        )
 
     def _folds(self, formula: z3.ArithRef) -> list[Fold]:
         """The folds in a formula, outside of each other."""

@@ -119,7 +119,9 @@ class Facts:
         if value is None:
             return ABSENT
         if id(value) not in self._facts:
-            self._facts[id(value)] = _fact_of(self.scene, value, len(self._values))
+            made = _fact_of(self.scene, value, len(self._values))
+            self._facts[id(value)] = made
+            self.scene.remembering.append(made)
             self._values.append(value)
         return self._facts[id(value)]
 

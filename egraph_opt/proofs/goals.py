@@ -6,6 +6,7 @@ from typing import Any
 
 import z3
 
+from egraph_opt.check.resolution import Join
 from egraph_opt.check.scope import Rejected
 from egraph_opt.check.sides import Side
 from egraph_opt.proofs.equality import follows_soon, prove_equal
@@ -16,8 +17,8 @@ from egraph_opt.proofs.sums import decided, index_below
 from egraph_opt.semantics.values import Value
 
 
-def joined(side: Side, scene: Instance, most: int) -> Side:
-    """A statement with what fills the tables that it asks, for any rules that do."""
+def joined(side: Side, scene: Instance, most: int) -> tuple[Side, Join]:
+    """A statement with what fills the tables that it asks, for any rules that do, and which those are."""
     scene.notes.add(f"entries of tables are filled by at most {most} rules")
     try:
         return side.joined_by(scene.choose, most)

@@ -12,7 +12,7 @@ from egraph_opt.proofs.names import Name
 from egraph_opt.proofs.numbers import SYMBOLS, TypeNumber
 from egraph_opt.proofs.trail import Open
 
-ANSWERS = (ZeroDivisionError, IndexError, ValueError)
+ANSWERS = (ZeroDivisionError, IndexError, KeyError, ValueError)
 """What host functions raise of values as well: they answer their default then."""
 
 

@@ -6,7 +6,7 @@ from the meaning of operators (`semantics`), conditions are asked of the host fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,22 +16,19 @@ from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import Facts
+from egraph_opt.proofs.folding import FoldNaming
+from egraph_opt.proofs.indexing import Indexing
 from egraph_opt.proofs.known_numbers import settle_numbers
 from egraph_opt.proofs.names import Name, Naming
 from egraph_opt.proofs.numbers import formula_of, number_of
-from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Dead, Path, Unproved
-from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG, is_positive
-from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
+from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG
+from egraph_opt.proofs.sums import Fold, constants
 from egraph_opt.proofs.trail import Open
-from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value, number
+from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value
 
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
 """Functions of which it is the same to apply them once more, to the bit."""
-
-PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
-SUMS = frozenset("sum ReduceMean ReduceSum".split())
-"""Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
 MOST_PARTS = 3
 """A Split has as many, or more where a statement names them."""
@@ -43,7 +40,7 @@ Dims = Literal["numbers", "symbols", "unknown"]
 
 
 @dataclass
-class Instance(Naming):
+class Instance(Naming, FoldNaming, Indexing):
     """Where a statement is looked at along one path.
 
     Attributes:
@@ -53,7 +50,7 @@ class Instance(Naming):
         showing: what operators ask of their operands has to be shown, and is not assumed.
         folds: by the name of their number.
         positive: the names of sums that are above 0.
-        cuts: the names of starts and lengths of slices.
+        cuts: the names of starts and lengths of slices, and the axes that they cut.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
         asks_ranks: it asked for a rank or a shape, which may be unknown.
@@ -62,6 +59,7 @@ class Instance(Naming):
         known_numbers: by name those that can only be one number.
         operators: those of which a meaning was looked for.
         parts: how many a Split has at most.
+        bounded: tensors of indices that are within an axis, see `indexing`.
         asks_dims: a host function was handed dims, so that numbers and symbols may be different to it.
     """
 
@@ -77,7 +75,9 @@ class Instance(Naming):
     positive: set[str] = field(default_factory=set)
     symbols: Symbols = field(init=False)
     places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
-    cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef]]] = field(default_factory=dict)
+    cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef], z3.ArithRef]] = field(
+        default_factory=dict
+    )
     open_numbers: list[z3.ArithRef] = field(default_factory=list)
     known_numbers: dict[str, tuple[z3.ArithRef, z3.ArithRef]] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
@@ -85,12 +85,15 @@ class Instance(Naming):
     asks_ranks: bool = False
     highest: int = 0
     parts: int = MOST_PARTS
+    bounded: list[tuple[Value, int | None, z3.ArithRef]] = field(default_factory=list)
     types: Types = field(init=False)
     facts: Facts = field(init=False)
+    remembering: list[Any] = field(default_factory=list)
     _names: list[Name] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.types, self.symbols, self.facts = Types(self.path), Symbols(self), Facts(self)
+        self.remembering += (self, self.types, self.symbols, self.facts)
 
     @property
     def reals(self) -> bool:
@@ -145,9 +148,19 @@ class Instance(Naming):
         return quotient
 
     def cut(
-        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+        self,
+        first: z3.ArithRef,
+        count: z3.ArithRef,
+        by: z3.ArithRef,
+        dim: z3.ArithRef,
+        *,
+        asked: Sequence[z3.ArithRef | None] = (),
     ) -> tuple[z3.ArithRef, z3.ArithRef]:
-        """Names for where a cut starts and how much it takes, of which the path knows what is inside."""
+        """Names for where a cut starts and how much it takes, of which the path knows what is inside.
+
+        Args:
+            asked: the bounds as they are written: along axes of one length they cut out the same.
+        """
         if z3.is_int_value(count) and z3.is_int_value(first):
             return first, count
         key = first.get_id(), count.get_id()
@@ -155,9 +168,17 @@ class Instance(Naming):
             names = self.whole("first"), self.whole("count")
             self.lemmas += [names[0] == first, names[1] == count]
             last = names[0] + (names[1] - 1) * by
-            inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim)
+            way = z3.If(by > 0, last - names[0], names[0] - last)
+            # A step of 2 and more takes every second element at most: that is no product to the solver.
+            steps = z3.And(names[1] - 1 <= way, z3.Implies(z3.Or(by > 1, by < -1), 2 * names[1] - 2 <= way))
+            inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim, steps)
             self.path.assume(z3.And(names[1] >= 0, z3.Implies(names[1] > 0, inside)), possible=True)
-            self.cuts[key] = (first, count), names
+            written = tuple(None if each is None else z3.simplify(each) for each in (*asked, by))
+            for (_, _, *before), others, length in self.cuts.values():
+                if asked and _is_one(before, written):
+                    one = z3.And([a == b for a, b in zip(names, others, strict=True)])
+                    self.path.assume(z3.Implies(dim == length, one), possible=True)
+            self.cuts[key] = (first, count, *written), names, dim
         return self.cuts[key][1]
 
     def counted(self, n: z3.ArithRef) -> int:
@@ -290,63 +311,6 @@ class Instance(Naming):
         self.lemmas.append(made == self.function(name, b, a))
         return made
 
-    def fold(
-        self,
-        kind: str,
-        bounds: Index,
-        body: Callable[[Index], z3.ArithRef],
-        where: Callable[[Index], z3.BoolRef] | None = None,
-    ) -> z3.ArithRef:
-        """What is summed or compared along an axis of one element is that element."""
-        if kind == "sum" and self.reals and where is None:
-            parts = in_parts(self, bounds, body)
-            if parts is not None:
-                return parts
-        kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
-        variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
-        inside = decided(self.known_that, body(variables), within(kept))
-        if not kept and where is None and self._is_plain(kind.partition(" of ")[0]):
-            return inside
-        asked = None if where is None else where(variables)
-        if kind == "sum" and self.reals:
-            inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
-            return linear_sum(self, kept, inside)
-        return self.folded(kind, kept, inside, asked)
-
-    def known_that(self, condition: z3.BoolRef) -> bool:
-        return self.path.follows(condition, 200)
-
-    def _is_plain(self, kind: str) -> bool:
-        return kind in PLAIN or (self.compares and kind in SUMS)
-
-    def folded(
-        self,
-        kind: str,
-        kept: Sequence[tuple[z3.ArithRef, z3.ArithRef]],
-        body: z3.ArithRef,
-        where: z3.BoolRef | None = None,
-    ) -> z3.ArithRef:
-        """The number that stands for a fold over variables, each with its bound."""
-        made = self.path.fresh_real("fold")
-        sums = self.reals and kind == "sum" and where is None and is_positive(self, body)
-        if sums and all(self.known_that(bound >= 1) for _, bound in kept):
-            self.positive.add(str(made))
-            self.lemmas.append(made > 0)
-        names, sizes = zip(*kept, strict=True) if kept else ((), ())
-        self.folds[str(made)] = Fold(kind, made, names, sizes, body, where)
-        return made
-
-    def _walked(self, bound: z3.ArithRef, kept: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
-        """An index below a bound, of variables that are noted."""
-
-        def fresh(factor: z3.ArithRef) -> z3.ArithRef:
-            if self.same(factor, number(1)):
-                return number(0)
-            kept.append((self.path.fresh("k"), factor))
-            return kept[-1][0]
-
-        return number(0) if self.same(bound, number(1)) else index_below(bound, fresh)
-
     # --- names and settings -------------------------------------------------------------------------------
 
     def split(self) -> bool:
@@ -367,7 +331,7 @@ class Instance(Naming):
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
         known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))
-        elements = Elements(self, known, dims, function)
+        elements = self._remembering(Elements(self, known, dims, function))
         return Value(known, dims, elements.at, elements.splat, elements.listed, known=elements)
 
     def alike(self, a: ElementType, b: ElementType) -> None:
@@ -390,3 +354,11 @@ class Instance(Naming):
 
     def root(self, dtype: ElementType) -> Any:
         return self.types.root(dtype)
+
+
+def _is_one(left: Sequence[z3.ArithRef | None], right: Sequence[z3.ArithRef | None]) -> bool:
+    """Whether formulas are written alike."""
+    pairs = zip(left, right, strict=True)
+    return len(left) == len(right) and all(
+        a is b or (a is not None and b is not None and z3.eq(a, b)) for a, b in pairs
+    )

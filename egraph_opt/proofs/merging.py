@@ -16,7 +16,19 @@ from typing import Any
 import z3
 
 from egraph_opt.proofs.facts import LazyFact
-from egraph_opt.proofs.numbers import SYMBOLS, Truth, truth_of
+from egraph_opt.proofs.numbers import SYMBOLS, Truth, Whole, formula_of, number_of, truth_of
+from egraph_opt.proofs.paths import NotHereError
+from egraph_opt.proofs.remembered import (
+    MOST_WAYS,
+    Unkeyed,
+    formulas_in,
+    found_once,
+    key_of,
+    known_of,
+    own_names,
+    renamed,
+)
+from egraph_opt.proofs.trail import NO_TIME, Open
 
 PLAIN = (type(None), bool, int, float, str, range)
 
@@ -87,7 +99,7 @@ def merged(function: Callable[..., Any]) -> Callable[..., Any]:
         if not any(map(hangs_on_path, (*given, *named.values()))):
             return function(*given, **named)
         inner = path.innermost
-        found = inner.once(function.__qualname__, lambda: _all_answers(inner, function, given, named))
+        found = inner.once(function.__qualname__, lambda: _found(path, inner, function, given, named))
         if found is None:
             looking.apart.add(function)
             return function(*given, **named)
@@ -96,14 +108,59 @@ def merged(function: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-def chosen(path: Any, inner: Any, found: Sequence[Answered]) -> Any:
+def chosen(path: Any, inner: Any, found: AllAnswers) -> Any:
     """One of the answers, on a way of its own; those that are truth values are one."""
-    if all(type(each.answer) in (bool, Truth) for each in found):
-        return truth_of(z3.Or([holds for each in found for holds in _holding(each)]), path)
-    each = found[inner.one_of(len(found), lambda k: z3.Or(found[k].ways))]
+    if found.are_truths:
+        return truth_of(found.truth, path)
+    few = found.joined
+    each = few[inner.one_of(len(few), lambda k: z3.Or(few[k].ways))]
     if isinstance(each.answer, Raised):
-        raise each.answer.error
+        raise each.answer.error.with_traceback(None)
     return each.answer
+
+
+class AllAnswers(list[Answered]):
+    """All answers of a function."""
+
+    @functools.cached_property
+    def are_truths(self) -> bool:
+        return all(type(each.answer) in (bool, Truth) for each in self)
+
+    @functools.cached_property
+    def truth(self) -> z3.BoolRef:
+        """Where the answer is true."""
+        return z3.simplify(z3.Or([holds for each in self for holds in _holding(each)]))
+
+    @functools.cached_property
+    def joined(self) -> list[Answered]:
+        """The answers, of which those are one that differ in numbers only: each is a choice then."""
+        found: list[Answered] = []
+        for each in self:
+            for k, other in enumerate(found):
+                answer = joined_by(z3.Or(each.ways), each.answer, other.answer)
+                if answer is not NO_CHOICE:
+                    found[k] = Answered(answer, [*other.ways, *each.ways])
+                    break
+            else:
+                found.append(each)
+        return found
+
+
+NO_CHOICE = object()
+"""What is no choice of two answers."""
+
+
+def joined_by(way: z3.BoolRef, a: Any, b: Any) -> Any:
+    """a where a condition holds, and else b, if both are numbers or tuples of them, as one."""
+    if is_same(a, b):
+        return a
+    if type(a) is tuple and type(b) is tuple and len(a) == len(b):
+        parts = tuple(joined_by(way, x, y) for x, y in zip(a, b, strict=True))
+        return NO_CHOICE if any(part is NO_CHOICE for part in parts) else parts
+    if {type(a), type(b)} not in ({Whole}, {Whole, int}):  # numbers that are known may be places
+        return NO_CHOICE
+    path = a.path if type(a) is Whole else b.path
+    return number_of(z3.If(way, formula_of(a), formula_of(b)), path)
 
 
 def _holding(each: Answered) -> list[z3.BoolRef]:
@@ -113,7 +170,53 @@ def _holding(each: Answered) -> list[z3.BoolRef]:
     return each.ways if each.answer else []
 
 
-def _all_answers(inner: Any, function: Any, given: Any, named: Any) -> list[Answered] | None:
+def _found(path: Any, inner: Any, function: Any, given: Any, named: Any) -> AllAnswers | None:
+    """All answers along a path, by what is kept of them where that is possible."""
+    if function in looking.apart:
+        return None
+    asked = given, tuple(sorted(named.items()))
+    try:
+        key = function, key_of(asked)
+    except Unkeyed:
+        return _all_answers(inner, function, given, named)
+    kept = found_once(path, key, lambda: _of_any_names(path, inner, function, asked), asked)
+    if kept is None:
+        return _all_answers(inner, function, given, named)
+    if len(kept) == 1 or kept.are_truths:
+        return kept
+    return AllAnswers(each for each in kept if inner.may(z3.Or(each.ways)))
+
+
+def _of_any_names(path: Any, inner: Any, function: Any, asked: Any) -> AllAnswers | None:
+    """All answers of a function of data, by what it answers to numbers with names of their own."""
+    names = own_names(asked)
+    other = renamed(asked, names)
+    kept = found_once(path, (function, key_of(other)), lambda: _anywhere(inner, function, other), other)
+    if kept is None or not names:
+        return kept
+    back = [(own, name) for name, own in names]
+    return AllAnswers(
+        Answered(renamed(each.answer, back), [z3.substitute(way, *back) for way in each.ways])
+        for each in kept
+    )
+
+
+def _anywhere(inner: Any, function: Any, asked: Any) -> AllAnswers | None:
+    """All answers of a function of data, whatever a path knows; None where those are not found."""
+    given, named = asked
+    try:
+        return _all_answers(inner, function, given, dict(named), known_of(formulas_in(asked)))
+    except Open as error:
+        if str(error) == NO_TIME:
+            raise
+        return None
+    except (NotHereError, Exception):  # on a way that there may not be on a path
+        return None
+
+
+def _all_answers(
+    inner: Any, function: Any, given: Any, named: Any, known: Sequence[z3.BoolRef] | None = None
+) -> AllAnswers | None:
     """All answers; None where one is not data."""
 
     def run() -> Any:
@@ -122,10 +225,8 @@ def _all_answers(inner: Any, function: Any, given: Any, named: Any) -> list[Answ
         except RAISED as error:
             return Raised(error)
 
-    if function in looking.apart:
-        return None
-    found: list[Answered] = []
-    for answer, way in inner.ways_through(run):
+    found = AllAnswers()
+    for answer, way in inner.ways_through(run, known, None if known is None else MOST_WAYS):
         if not isinstance(answer, Raised) and not is_data(answer):
             return None
         note(found, answer, way)

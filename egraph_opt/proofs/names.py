@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import z3
 
 from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.paths import Path
+
+T = TypeVar("T")
 
 SETTINGS = {
     "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
@@ -54,7 +56,7 @@ class Name:
         if self.chosen is None:
             places = list(range(len(self.names)))
             if self.symbol is not None:
-                places = [k for k in places if not self.scene.path.follows(self.symbol != k)]
+                places = self.scene.path.possible(self.symbol, places)
             place = places[self.scene.choose(len(places))]
             self.chosen = self.names[place]
             if self.symbol is not None:
@@ -118,15 +120,22 @@ class Naming:
     Attributes:
         path: along which they are chosen.
         showing: whether what operators ask of them has to be shown.
+        remembering: objects that change along the path.
     """
 
     path: Path
     showing: bool
+    remembering: list[Any]
+    must: Callable[[z3.BoolRef], None]
     _names: list[Name]
 
     def name(self, names: Sequence[str]) -> Name:
         self._names.append(Name(names, self))
-        return self._names[-1]
+        return self._remembering(self._names[-1])
+
+    def _remembering(self, made: T) -> T:
+        self.remembering.append(made)
+        return made
 
     def spelled(self, op: Any) -> str:
         return op.spelled() if isinstance(op, Name) else op
@@ -138,6 +147,14 @@ class Naming:
         else:
             function(self.spelled(op))
 
+    def must_if_named(self, op: Any, name: str, condition: z3.BoolRef) -> None:
+        """What an operator asks of operands if it has a name."""
+        if self.name_so_far(op) == name:
+            self.must(condition)
+        elif isinstance(op, Name) and op.chosen is None and name in op.names:
+            op.declare()
+            self.must(z3.Implies(op.symbol == list(op.names).index(name), condition))
+
     def name_so_far(self, op: Any) -> str:
         """The name, or of one that is not chosen yet what means any."""
         if not isinstance(op, Name):
@@ -145,7 +162,7 @@ class Naming:
         return op.chosen or f"any.{op.number}"
 
     def type_name(self, types: Sequence[int]) -> TypeName:
-        return TypeName(types, self)
+        return self._remembering(TypeName(types, self))
 
     def type_so_far(self, to: Any) -> Any:
         """The type, or of one that is not chosen yet what means any."""
@@ -154,7 +171,9 @@ class Naming:
         return f"any.{to.number}" if to.chosen is None else to.chosen
 
     def settings(self, op: Any) -> Any:
-        return () if isinstance(op, str) and op not in WITH_SETTINGS else Settings(op, self)
+        if isinstance(op, str) and op not in WITH_SETTINGS:
+            return ()
+        return self._remembering(Settings(op, self))
 
     def settings_so_far(self, settings: Any) -> Any:
         if not isinstance(settings, Settings):

@@ -8,12 +8,14 @@ open, and never goes on with a number in their stead.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+import operator
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
 import z3
 
 from egraph_opt.proofs.paths import Path
+from egraph_opt.proofs.rounding import combined, compared, is_whole, ratio
 from egraph_opt.proofs.trail import Open
 
 
@@ -107,37 +109,40 @@ class _Number:
 
     def __eq__(self, other: object) -> Any:
         given = formula_of(other)
-        return False if given is None else truth_of(self.formula == given, self.path)
+        return False if given is None else self._asked(operator.eq, given)
 
     def __ne__(self, other: object) -> Any:
         given = formula_of(other)
-        return True if given is None else truth_of(self.formula != given, self.path)
+        return True if given is None else self._asked(operator.ne, given)
 
     def __lt__(self, other: Any) -> Any:
-        return other > 0 if _is_infinite(other) else truth_of(self.formula < _formula(other), self.path)
+        return other > 0 if _is_infinite(other) else self._asked(operator.lt, _formula(other))
 
     def __le__(self, other: Any) -> Any:
-        return other > 0 if _is_infinite(other) else truth_of(self.formula <= _formula(other), self.path)
+        return other > 0 if _is_infinite(other) else self._asked(operator.le, _formula(other))
 
     def __gt__(self, other: Any) -> Any:
-        return other < 0 if _is_infinite(other) else truth_of(self.formula > _formula(other), self.path)
+        return other < 0 if _is_infinite(other) else self._asked(operator.gt, _formula(other))
 
     def __ge__(self, other: Any) -> Any:
-        return other < 0 if _is_infinite(other) else truth_of(self.formula >= _formula(other), self.path)
+        return other < 0 if _is_infinite(other) else self._asked(operator.ge, _formula(other))
+
+    def _asked(self, question: Callable[[Any, Any], Any], other: z3.ArithRef) -> Any:
+        return truth_of(question(compared(self.formula), compared(other)), self.path)
 
     def __add__(self, other: Any) -> Any:
-        return self._made(self.formula + _formula(other))
+        return self._made(combined(operator.add, self.formula, _formula(other)))
 
     def __sub__(self, other: Any) -> Any:
-        return self._made(self.formula - _formula(other))
+        return self._made(combined(operator.sub, self.formula, _formula(other)))
 
     def __rsub__(self, other: Any) -> Any:
-        return self._made(_formula(other) - self.formula)
+        return self._made(combined(operator.sub, _formula(other), self.formula))
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, (tuple, list, str)):
             _no("the exact size")
-        return self._made(self.formula * _formula(other))
+        return self._made(combined(operator.mul, self.formula, _formula(other)))
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -242,7 +247,7 @@ class Fraction(_Number):
         return float
 
     def is_integer(self) -> Any:
-        return truth_of(z3.IsInt(self.formula), self.path)
+        return truth_of(is_whole(self.formula), self.path)
 
 
 SYMBOLS: tuple[type, ...] = (Whole, Fraction, Truth, TypeNumber)
@@ -259,7 +264,7 @@ def quotient(a: z3.ArithRef, b: z3.ArithRef, path: Path) -> z3.ArithRef:
 def _ratio(a: z3.ArithRef, b: z3.ArithRef, path: Path) -> Any:
     if path.decide(b == 0):
         raise ZeroDivisionError
-    return number_of(z3.ToReal(a) / z3.ToReal(b) if a.is_int() else a / b, path)
+    return number_of(ratio(a, b), path)
 
 
 def formula_of(value: object) -> z3.ArithRef | None:

@@ -40,11 +40,17 @@ class Path:
         taken: what was decided where the path forked.
         kept: what it came to know of facts.
         types: what is known of element types along it.
+        states: at which it can be taken up again, see `resuming`.
+        case: what is kept of the path before, which goes on from there.
+        remembered: what functions answer wherever they are asked, see `remembered`.
     """
 
     def __init__(self, trail: Trail | None = None) -> None:
         self.trail = Trail() if trail is None else trail
         self.types: Any = None
+        self.states: list[Any] = []
+        self.case: Any = None
+        self.remembered: dict[Any, Any] = {}
         self.solver = self.trail.solver
         self.begin(None)
 
@@ -61,6 +67,12 @@ class Path:
         self.taken: list[z3.BoolRef] = []
         self.kept: dict[Any, Any] = {}
         self._merged: list[Sequence[z3.BoolRef]] = []
+        while self.states and self.states[-1].asked >= self._known:  # the last answer is another one now
+            self.states.pop()
+
+    def position(self) -> tuple[int, int, int]:
+        """How much was asked, assumed and named so far."""
+        return self._asked, self._assumed, self._made
 
     def fresh(self, name: str) -> z3.ArithRef:
         """A whole number of which nothing is known."""
@@ -155,21 +167,34 @@ class Path:
             way = way.inner
         return found
 
-    def ways_through(self, run: Callable[[], T]) -> list[tuple[T, z3.BoolRef]]:
+    def ways_through(
+        self, run: Callable[[], T], known: Sequence[z3.BoolRef] | None = None, most: int | None = None
+    ) -> list[tuple[T, z3.BoolRef]]:
         """What a function answers along each way through it, and where it takes that way: one of them all.
 
+        Args:
+            known: what is known, if it is not all that this path knows.
+            most: how many ways there may be.
+
         Raises:
-            NotHereError: it asks for more than truth values.
+            NotHereError: it asks for more than truth values, or there are more ways.
         """
-        scopes = self.solver.num_scopes()
-        self.solver.push()
-        self.inner = inner = Path(Trail(self.trail.stop, self.solver))
+        solver = self.solver if known is None else z3.Solver()
+        scopes = solver.num_scopes()
+        solver.push()
+        self.inner = inner = Path(Trail(self.trail.stop, solver))
         try:
-            found = _walked(inner, lambda _: (run(), z3.And(inner.taken)), self._model)
-            return list(found)
+            solver.add(*(known or ()))
+            model = self._model if known is None else None
+            found: list[tuple[T, z3.BoolRef]] = []
+            for each in _walked(inner, lambda _: (run(), z3.And(inner.taken)), model):
+                if len(found) == most:
+                    raise NotHereError
+                found.append(each)
+            return found
         finally:
             self.inner = None
-            self.solver.pop(self.solver.num_scopes() - scopes)
+            solver.pop(solver.num_scopes() - scopes)
 
     def once(self, name: str, ask: Callable[[], T]) -> T:
         """What is answered on all paths that are one with this up to here."""
@@ -230,6 +255,10 @@ class Path:
         if self._model is not None and not z3.is_true(self._model.eval(condition, model_completion=True)):
             self._model = None
 
+    def may(self, condition: z3.BoolRef) -> bool:
+        """Whether a condition is possible; asked within `once`, as it is no question of its own."""
+        return self._may(condition)
+
     def _may(self, condition: z3.BoolRef) -> bool:
         """Whether a condition is possible, for all that is known."""
         if self._model is not None and z3.is_true(self._model.eval(condition, model_completion=True)):
@@ -263,6 +292,24 @@ class Path:
                 self.trail.limit(SOLVER_MS)
 
         return bool(self._answered(condition, ask))
+
+    def possible(self, number: z3.ArithRef, values: Sequence[int]) -> list[int]:
+        """Which of some values a whole number can have along this path."""
+        if self.inner is not None:
+            return self.inner.possible(number, values)
+
+        def ask() -> list[int]:
+            left = list(values)
+            while left:
+                asked = z3.Or([number == value for value in left])
+                if not self._may(asked):
+                    break
+                if self._model is None or not z3.is_true(self._model.eval(asked, model_completion=True)):
+                    return list(values)  # the solver cannot say
+                left.remove(self._model.eval(number, model_completion=True).as_long())
+            return [value for value in values if value not in left]
+
+        return self.once(f"values of {number}", ask)
 
     def only_value(self, formula: z3.ArithRef) -> int | None:
         """The one whole number that a formula can be along this path, or None."""

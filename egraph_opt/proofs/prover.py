@@ -11,18 +11,28 @@ from typing import Any, Literal
 import z3
 
 from egraph_opt.check.refusal import LawRefusedError
+from egraph_opt.check.resolution import Filler
 from egraph_opt.check.scope import operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
 from egraph_opt.operators.expressions import Constant, parts
-from egraph_opt.proofs.goals import joined, show_goals
+from egraph_opt.proofs.case import Case, case_of
+from egraph_opt.proofs.goals import joined
 from egraph_opt.proofs.hosts import is_question
 from egraph_opt.proofs.instance import Arithmetic, Dims, Instance
 from egraph_opt.proofs.paths import Path, Unproved, explore
 from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides
-from egraph_opt.proofs.tables import definitions_of, with_own_rules, without_demands
+from egraph_opt.proofs.tables import (
+    Definitions,
+    definitions_of,
+    repeated,
+    says_too_little,
+    with_own_rules,
+    without_demands,
+)
+from egraph_opt.proofs.terms import TermValues
 from egraph_opt.proofs.trail import NO_TIME, Open
 from egraph_opt.semantics.values import NoMeaningError
 
@@ -41,12 +51,12 @@ STEPS_OF_TABLES = (4, 7)
 """Entries of tables that are filled for a statement: a chain along a list, say, has so many links.  More are
 filled where nothing is proved by fewer."""
 
-SECONDS = 10.0
+SECONDS = 20.0
 
 SHARE_OF_TRIAL = 0.5
 """Of the time, for one way to fill tables before the next."""
 
-SHARE_OF_RANKS = 0.2
+SHARE_OF_RANKS = 0.05
 """Of the time, for ranks above the least."""
 
 SHARE_OF_WEAK = 0.5
@@ -93,6 +103,9 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     status: Status = "proved"
     try:
         with symbolic_python(law):
+            state.definitions = definitions_of(law)
+            if says_too_little(law):
+                raise Open(says_too_little(law))
             for side in sides_of(law):
                 state.take_apart(with_own_rules(side, law))
         reason = state.shortfall()
@@ -166,6 +179,7 @@ class _State:
     Attributes:
         arithmetic: the one that the law claims.
         kept: the conditions that a statement needs, by its identity; None where it needs them all.
+        used: the rules that fill tables in cases that follow.
         of_symbols: why it is not shown where dims are symbols to the host.
     """
 
@@ -183,6 +197,8 @@ class _State:
     new: int = 0
     steps: int = STEPS_OF_TABLES[0]
     kept: dict[int, tuple[Any, ...] | None] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=dict)
+    used: set[Filler] = field(default_factory=set)
 
     def shortfall(self) -> str:
         """What is missing where the law claims more than follows."""
@@ -205,6 +221,8 @@ class _State:
             self.steps = steps
             try:
                 self.take(each)
+                if repeated(each) - self.used:
+                    raise Open("tables are filled further than was looked at")
             except (Open, Unproved, NoMeaningError):
                 if last:
                     raise
@@ -311,7 +329,7 @@ class _State:
                 found += each
         except (Open, NoMeaningError) as error:
             return (None if str(error) == NO_TIME else found), False
-        except Unproved:
+        except Exception:  # not only what does not follow: without a condition there may be no axis, say
             return found, False
         return found, True
 
@@ -321,26 +339,28 @@ class _State:
     def _case(
         self, side: Side, path: Path, ranks: Sequence[int], dims: Dims, kept: tuple[Any, ...] | None
     ) -> int:
-        most_axes = max(ranks[-1], MOST_AXES)
-        scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, dims=dims)
-        scene.parts = max(scene.parts, parts_named(side) + 1)  # one for all that are not named
-        if side.asks_tables:
-            side = joined(side, scene, self.steps)
-        self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
-        sides = Sides(side, scene, ranks, new=self.new, definitions=definitions_of(self.law))
+        case = case_of(path, lambda: self._new_case(side, path, ranks, dims, kept))
+        scene = case.scene
         try:
-            sides.match(kept)
-            matched = dict(sides.environment)
-            try:
-                show_goals(sides)
-            except Unproved:
-                sides.go_back(matched)
-                if not scene.split():
-                    raise
-                show_goals(sides)
+            case.follow()
         finally:
             self.asks_dims |= scene.asks_dims
             self.asks_ranks |= scene.asks_ranks
             self.operators |= scene.operators
         self.notes |= scene.notes
+        self.used.update(case.used)
         return 1
+
+    def _new_case(
+        self, side: Side, path: Path, ranks: Sequence[int], dims: Dims, kept: tuple[Any, ...] | None
+    ) -> Case:
+        most_axes = max(ranks[-1], MOST_AXES)
+        scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, dims=dims)
+        scene.parts = max(scene.parts, parts_named(side) + 1)  # one for all that are not named
+        used: Sequence[Filler] = ()
+        if side.asks_tables:
+            side, join = joined(side, scene, self.steps)
+            used = join.used
+        self.operators |= operators_in((*side.tops, *side.named.values(), *side.written))
+        terms = TermValues(side, scene, ranks, definitions=self.definitions)
+        return Case(Sides(terms, new=self.new), kept, used)

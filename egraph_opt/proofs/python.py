@@ -32,6 +32,7 @@ from egraph_opt.proofs.numbers import (
     formula_of,
     number_of,
 )  # fmt: skip
+from egraph_opt.proofs.rounding import as_float, cut_off
 from egraph_opt.proofs.trail import Open
 
 PACKAGES = ("facts", "inference", "laws", "operators", "rewrites")
@@ -122,7 +123,7 @@ class SymbolicRange:
         if self.step == 0:
             raise ValueError("range() arg 3 must not be zero")
 
-    @functools.cached_property
+    @property
     def length(self) -> Any:
         up = self.step > 0
         room = self.stop - self.start if up else self.start - self.stop
@@ -237,6 +238,19 @@ class TypeSet(frozenset[int]):
         return super().__contains__(item)
 
 
+class TypeTable(dict[int, Any]):
+    """A table by element types that is asked one question of a type that is not known."""
+
+    def __contains__(self, item: object) -> bool:
+        if type(item) is TypeNumber:
+            return bool(item.is_in(self.keys()))
+        return super().__contains__(item)
+
+
+MOST_TYPES = 32
+"""Element types of ONNX have lower numbers."""
+
+
 def distinct(items: Iterable[Any] = ()) -> Any:
     kept = list(items)
     try:
@@ -248,9 +262,7 @@ def distinct(items: Iterable[Any] = ()) -> Any:
 def whole(value: Any = 0, *base: Any) -> Any:
     """`int`, which cuts off what is behind the point."""
     if type(value) is Fraction:
-        down = z3.ToInt(value.formula)
-        up = -z3.ToInt(-value.formula)
-        return number_of(z3.If(value.formula >= 0, down, up), value.path)
+        return number_of(cut_off(value.formula), value.path)
     if type(value) is Truth:
         return number_of(z3.If(value.formula, z3.IntVal(1), z3.IntVal(0)), value.path)
     return value if type(value) is Whole else builtins.int(value, *base)
@@ -258,7 +270,7 @@ def whole(value: Any = 0, *base: Any) -> Any:
 
 def real(value: Any = 0.0) -> Any:
     if type(value) is Whole:
-        return Fraction(z3.ToReal(value.formula), value.path)
+        return Fraction(as_float(value.formula), value.path)
     return value if type(value) is Fraction else builtins.float(value)
 
 
@@ -355,6 +367,8 @@ def _symbolic(value: Any) -> Any:
         return CONTRACTS[id(value)]
     if type(value) is builtins.frozenset and value and all(type(v) is builtins.int for v in value):
         return TypeSet(value)
+    if type(value) is dict and value and all(type(k) is builtins.int and 0 < k < MOST_TYPES for k in value):
+        return TypeTable({key: _symbolic(each) for key, each in value.items()})
     if hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
         return _forgetting(value)
     if type(value) is FunctionType and value.__module__.startswith(ROOMS) and is_helper(value):

@@ -8,7 +8,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from egraph_opt.check.resolution import Filler, Fillers, asks, without_places
 from egraph_opt.check.sides import Side, side_of
 from egraph_opt.laws.bindings import expressions_in, variables_of
 from egraph_opt.laws.law import Law, auxiliaries, statements
-from egraph_opt.laws.statements import Assignment, Equals, Guard, Rule, Union, unguarded
+from egraph_opt.laws.statements import Assignment, Equality, Equals, Guard, Rule, Union, unguarded
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Expression, Function, Variable, parts
 from egraph_opt.operators.terms import cons, nil
@@ -55,6 +55,23 @@ def matched(patterns: Iterable[Expression], values: Iterable[Any]) -> dict[Expre
     return found
 
 
+def says_too_little(law: Law) -> str:
+    """What a shorthand of a law leaves out of the operator that it is short for; nothing where all say it.
+
+    Operators that differ in that are one term then, which no statement of the law would show.
+    """
+    for used in auxiliaries([law]):
+        for statement in statements(used):
+            if not isinstance(statement, Equality):
+                continue
+            for short, term in ((statement.left, statement.right), (statement.right, statement.left)):
+                if isinstance(short.head, Function) and short.head.shorthand:
+                    missing = sorted(map(repr, variables_of(term) - variables_of(short)))
+                    if missing:
+                        return f"{short.head.name} says nothing of {', '.join(missing)}"
+    return ""
+
+
 def with_own_rules(side: Side, law: Law) -> Side:
     """The statement with the law's own rules among those that fill tables."""
     own: dict[Function, list[Filler]] = {}
@@ -82,6 +99,30 @@ def _is_table(entry: Expression) -> bool:
     head = entry.head
     known = isinstance(head, Function) and not head.shorthand
     return known and head.name not in (*operators(), "nil", "cons")
+
+
+def repeated(side: Side) -> frozenset[Filler]:
+    """The rules that fill a table by other entries of it, as walks along lists do."""
+    asked = {table: {e.head for f in fillers for e in f.asked} for table, fillers in side.tables.items()}
+    own = (e for c in unguarded(side.statement.conditions) for e in expressions_in(c))
+    first = {part.head for each in (*side.tops, *own) for part in parts(each)}
+    return frozenset(
+        filler
+        for table in _reached(first & asked.keys(), asked)
+        for filler in side.tables[table]
+        if table in _reached({e.head for e in filler.asked}, asked)
+    )
+
+
+def _reached(first: Iterable[Any], asked: Mapping[Any, Collection[Any]]) -> set[Any]:
+    """The tables that some tables ask, whatever is between them, and those themselves."""
+    pending, found = list(first), set[Any]()
+    while pending:
+        table = pending.pop()
+        if table not in found:
+            found.add(table)
+            pending += asked.get(table, ())
+    return found
 
 
 def without_demands(side: Side) -> Side | None:

@@ -83,6 +83,11 @@ class Trail:
             self.solver.set("rlimit", milliseconds * STEPS)
             self.solver.set("timeout", milliseconds * SLOWEST)
 
+    @property
+    def branches(self) -> int:
+        """How many questions have answers left."""
+        return len(self._branches)
+
     def branch(self, assumed: int, model: z3.ModelRef | None) -> None:
         """The last question has answers left: what follows is taken back before those are tried.
 

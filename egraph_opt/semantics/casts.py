@@ -9,7 +9,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS, HOLDS, INTEGERS
 from egraph_opt.semantics.integers import ordered
-from egraph_opt.semantics.pointwise import TYPES, mapped
+from egraph_opt.semantics.pointwise import mapped
+from egraph_opt.semantics.taken_types import TYPES
 from egraph_opt.semantics.values import ElementType, Index, Value, means, of_type
 
 Real: TypeAlias = z3.ArithRef

@@ -10,7 +10,7 @@ import z3
 from onnx import TensorProto
 
 from egraph_opt.semantics.folds import any_flag
-from egraph_opt.semantics.integers import place_of
+from egraph_opt.semantics.integers import place_of, places_along
 from egraph_opt.semantics.movement import any_axis, expanded, sliced, view
 from egraph_opt.semantics.values import Index, Value, means, number, of_type, product
 
@@ -106,9 +106,8 @@ def gather_elements(scene: Any, x: Value, indices: Value, axis: int) -> Value:
         z3.And([n <= d for k, (n, d) in enumerate(zip(indices.shape, x.shape, strict=True)) if k != axis])
     )
 
-    def at(i: Index) -> z3.ArithRef:
-        k = place_of(scene, indices, i)
-        return x.at([*i[:axis], z3.If(k < 0, k + x.shape[axis], k), *i[axis + 1 :]])
+    place = places_along(scene, indices, x.shape[axis], indices.shape)
+    at = lambda i: x.at([*i[:axis], place(i), *i[axis + 1 :]])  # noqa: E731
 
     return Value(x.dtype, indices.shape, at, x.splat)
 

@@ -22,6 +22,7 @@ from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import OPERANDS, Expression
 from egraph_opt.operators.terms import cons
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
+from egraph_opt.semantics.resized_places import numbers_of
 from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, meanings, of_type
 
 Array = npt.NDArray[Any]
@@ -65,9 +66,11 @@ class Concrete:
     """
 
     reals = compares = True
+    showing = False
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
+        self.notes: set[str] = set()
         self.places: dict[Any, tuple[Any, list[z3.ArithRef]]] = {}
 
     def must(self, condition: z3.BoolRef | bool) -> None:
@@ -89,6 +92,12 @@ class Concrete:
     def among(self, dtype: ElementType, types: Sequence[int]) -> None:
         """Runtimes say so."""
 
+    def must_if_named(self, op: str, name: str, condition: z3.BoolRef) -> None:
+        self.must(op != name or self.decide(condition))
+
+    def assume_within(self, indices: Value, along: Any) -> None:
+        """Runtimes say so."""
+
     def within(self, n: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> bool:
         return self.decide(z3.And(low <= n, n < high))
 
@@ -107,6 +116,9 @@ class Concrete:
 
     def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
         values = [_fraction(argument) for argument in arguments]
+        several = numbers_of(name)
+        if several is not None:
+            return _real(several(*map(float, values)))
         known = name.removeprefix("within ").removeprefix("unary ").removesuffix(" ()")
         if known not in KNOWN:
             raise NoMeaningError(name)
@@ -156,7 +168,7 @@ class Concrete:
         return z3.simplify(n / parts)
 
     def cut(
-        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef, **asked: Any
     ) -> tuple[z3.ArithRef, z3.ArithRef]:
         return first, count
 

@@ -12,6 +12,7 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.operators.linear import GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.semantics.movement import any_axis
+from egraph_opt.semantics.taken_types import taken_by
 from egraph_opt.semantics.values import (
     WIDE_EXP,
     WIDE_LOG,
@@ -100,6 +101,7 @@ EXTREMES = ("ReduceMax", "ReduceMin")
 @means("reduce", kind=lambda scene, given: scene.name(REDUCTIONS))
 def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int) -> Value:
     scene.must(all(axis < x.rank for axis in axes) and len(axes) > 0)
+    scene.once_named(kind, lambda name: scene.among(x.dtype, taken_by(name)))
     bounds = [x.shape[axis] for axis in axes]
     kept = [axis for axis in range(x.rank) if axis not in axes]
     shape = tuple(number(1) if a in axes else d for a, d in enumerate(x.shape) if keepdims or a not in axes)
@@ -132,6 +134,7 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
 def global_pool(scene: Any, kind: Any, x: Value) -> Value:
     scene.must(x.rank >= 3)
     name = scene.spelled(kind)
+    scene.among(x.dtype, taken_by(name))
     if scene.reals or (name == "GlobalMaxPool" and scene.compares):
         name = "ReduceMean" if name == "GlobalAveragePool" else "ReduceMax"
     return reduce(scene, name, x, tuple(range(2, x.rank)), 1)
@@ -142,6 +145,7 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
     """exp(x) over the sum of exp: what is subtracted for accuracy cancels in the reals."""
     scene.must(axis < x.rank)
     name = scene.spelled(kind)
+    scene.among(x.dtype, taken_by(name))
 
     def at(i: Index) -> z3.ArithRef:
         def exponential(k: Index) -> z3.ArithRef:
@@ -170,6 +174,7 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
 def arg_reduce(scene: Any, kind: Any, x: Value, axis: int, *flags: int) -> Value:
     """The flags say whether the axis stays, and whether of equals the last is taken."""
     keepdims, last = flags
+    scene.among(x.dtype, taken_by(scene.spelled(kind)))
     scene.must(axis < x.rank)
     scene.must(x.shape[axis] >= 1)
     wanted = "greatest" if scene.spelled(kind) == "ArgMax" else "least"
@@ -188,6 +193,7 @@ def matmul(scene: Scene, x: Value, y: Value) -> Value:
     """Of vectors a row on the left and a column on the right, whose axis goes."""
     scene.must(x.rank > 0 and y.rank > 0)
     scene.alike(x.dtype, y.dtype)
+    scene.among(x.dtype, taken_by("MatMul"))
     left = (number(1), *x.shape) if x.rank == 1 else x.shape
     right = (*y.shape, number(1)) if y.rank == 1 else y.shape
     scene.must(left[-1] == right[-2])
@@ -226,6 +232,7 @@ def any_gemm(scene: Any, given: dict[str, Any]) -> GemmSettings:
 def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings) -> Value:
     scene.must(a.rank == b.rank == 2)
     scene.alike(a.dtype, b.dtype)
+    scene.among(a.dtype, taken_by("Gemm"))
     rows, inner = a.shape[::-1] if settings.trans_a else a.shape
     other, columns = b.shape[::-1] if settings.trans_b else b.shape
     scene.must(inner == other)
@@ -266,6 +273,7 @@ def batchnorm(scene: Any, x: Value, *parameters: Any) -> Value:
     """The parameters are scale, bias, mean and variance by channel, and epsilon."""
     *channels, epsilon = parameters
     scene.must(x.rank >= 2)
+    scene.among(x.dtype, taken_by("BatchNormalization"))
     for v in channels:
         scene.must(v.rank == 1)
         scene.must(v.shape[0] == x.shape[1])
@@ -284,6 +292,7 @@ def batchnorm(scene: Any, x: Value, *parameters: Any) -> Value:
 def instance_norm(scene: Any, x: Value, scale: Value, bias: Value, epsilon: Any) -> Value:
     """Mean and variance of each channel of each instance, over all axes behind them."""
     scene.must(x.rank >= 3)
+    scene.among(x.dtype, taken_by("InstanceNormalization"))
     for v in (scale, bias):
         scene.must(v.rank == 1)
         scene.must(v.shape[0] == x.shape[1])

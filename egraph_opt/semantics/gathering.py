@@ -6,9 +6,9 @@ from typing import Any
 
 import z3
 
-from egraph_opt.semantics.integers import place_of
+from egraph_opt.semantics.integers import places_along
 from egraph_opt.semantics.movement import any_axis
-from egraph_opt.semantics.values import Index, Value, means, number
+from egraph_opt.semantics.values import Value, means
 
 
 @means("gather_nd", axis=any_axis)
@@ -19,12 +19,8 @@ def gather_nd(scene: Any, x: Value, indices: Value, axis: int) -> Value:
     depth = scene.counted(indices.shape[-1])
     scene.must(1 <= depth <= x.rank - axis)
     lead = indices.rank - 1
+    shape = (*indices.shape[:-1], *x.shape[axis + depth :])
+    along = [places_along(scene, indices, x.shape[axis + k], shape, last=k) for k in range(depth)]
+    at = lambda i: x.at([*i[:axis], *(place(i[:lead]) for place in along), *i[lead:]])  # noqa: E731
 
-    def at(i: Index) -> z3.ArithRef:
-        places = []
-        for k in range(depth):
-            place, dim = place_of(scene, indices, [*i[:lead], number(k)]), x.shape[axis + k]
-            places.append(z3.If(place < 0, place + dim, place))
-        return x.at([*i[:axis], *places, *i[lead:]])
-
-    return Value(x.dtype, (*indices.shape[:-1], *x.shape[axis + depth :]), at, x.splat)
+    return Value(x.dtype, shape, at, x.splat)

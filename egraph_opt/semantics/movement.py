@@ -9,7 +9,8 @@ from typing import Any
 import z3
 from onnx import TensorProto
 
-from egraph_opt.semantics.integers import place_of
+from egraph_opt.semantics.integers import held_by, places_along
+from egraph_opt.semantics.polynomials import multiples
 from egraph_opt.semantics.values import (
     Index,
     Scene,
@@ -55,7 +56,7 @@ def view(scene: Scene, x: Value, shape: tuple[z3.ArithRef, ...]) -> Value:
     """The elements of x in row-major order, with as many elements along axes."""
     own = x.origin
     at = lambda i: own.at(reshaped_index(scene, i, shape, own.shape))  # noqa: E731
-    return Value(x.dtype, shape, at, x.splat, viewed=own)
+    return Value(x.dtype, shape, at, x.splat, viewed=own, repeated=x)
 
 
 def any_cuts(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
@@ -105,11 +106,18 @@ def _taken(
     last = (high if upwards else low) if last is None else last
     length = last - first if upwards else first - last
     width = by if upwards else -by
-    count = length if is_number(width, 1) else (length + width - 1) / width
+    count = length if is_number(width, 1) else _parts_of(scene, length, width)
     if all(within) and scene.within(length, number(0), length + 1):
         return first, by, z3.simplify(count)
-    first, count = scene.cut(z3.simplify(first), z3.simplify(z3.If(length > 0, count, number(0))), by, dim)
+    count = z3.simplify(z3.If(length > 0, count, number(0)))
+    first, count = scene.cut(z3.simplify(first), count, by, dim, asked=bounds)
     return first, by, count
+
+
+def _parts_of(scene: Any, length: z3.ArithRef, width: z3.ArithRef) -> z3.ArithRef:
+    """length / width, rounded up, of which multiples of the width are taken out."""
+    whole, rest = multiples(length, width)
+    return whole if is_number(rest, 0) else whole + (rest + width - 1) / width
 
 
 def _clamped(bound: z3.ArithRef, dim: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> z3.ArithRef:
@@ -174,13 +182,11 @@ def output(scene: Scene, b: Sequence[Value], index: int) -> Value:
 def gather(scene: Scene, x: Value, indices: Value, axis: int) -> Value:
     """An index below 0 counts from the end; all are within the dim."""
     scene.must(axis < x.rank)
-    many, dim = indices.rank, x.shape[axis]
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    many, place = indices.rank, places_along(scene, indices, x.shape[axis], shape)
+    at = lambda i: x.at([*i[:axis], place(i[axis : axis + many]), *i[axis + many :]])  # noqa: E731
 
-    def at(i: Index) -> z3.ArithRef:
-        k = place_of(scene, indices, i[axis : axis + many])
-        return x.at([*i[:axis], z3.If(k < 0, k + dim, k), *i[axis + many :]])
-
-    return Value(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), at, x.splat)
+    return Value(x.dtype, shape, at, x.splat)
 
 
 def any_pads(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
@@ -199,21 +205,24 @@ PAD_MODES = ("constant", "edge", "reflect", "wrap")
     value=lambda scene, given: scene.real("v"),
 )
 def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Value:
-    """What is repeated has to be there: a reflection leaves out the element at the edge."""
+    """What is repeated has to be there: a reflection leaves out the element at the edge, and is one only.
+
+    What is wrapped around goes round as often as it takes.
+    """
     mode = scene.spelled(mode)
     scene.must(len(pads) == 2 * x.rank)
     amounts = [scene.formula(p) for p in pads]
     scene.must(z3.And([p >= 0 for p in amounts]))
     front, behind = amounts[: x.rank], amounts[x.rank :]
     fill = scene.formula(value)
-    fill = z3.ToReal(fill) if fill.is_int() else fill
+    fill = z3.ToReal(fill) if fill.is_int() else held_by(scene, x.dtype, fill)
     if scene.root(x.dtype) == TensorProto.BOOL:
         fill = z3.If(fill != 0, z3.RealVal(1), z3.RealVal(0))
 
     for f, b, d in zip(front, behind, x.shape, strict=True):
-        most = {"edge": d * (f + b), "reflect": d - 1, "wrap": d}.get(mode)
-        if most is not None and not (is_number(f, 0) and is_number(b, 0)):
-            scene.must(z3.And(d >= 1, f <= most, b <= most))
+        if mode != "constant" and not (is_number(f, 0) and is_number(b, 0)):
+            fits = z3.And(f <= d - 1, b <= d - 1) if mode == "reflect" else True
+            scene.must(z3.And(d >= 1, fits))
 
     def at(i: Index) -> z3.ArithRef:
         own = [z3.simplify(k - f) for k, f in zip(i, front, strict=True)]
@@ -230,16 +239,23 @@ def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Val
 def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
     """Which element stands at a place in front of an axis, along it or behind it."""
     last = dim - 1
-    before, after = {"edge": (number(0), last), "reflect": (-k, 2 * last - k), "wrap": (k + dim, k - dim)}[
-        mode
-    ]
+    before, after = {
+        "edge": (number(0), last),
+        "reflect": (-k, 2 * last - k),
+        "wrap": (_once_around(k + dim, k, dim), _once_around(k - dim, k, dim)),
+    }[mode]
     return z3.simplify(z3.If(k < 0, before, z3.If(k > last, after, k)))
+
+
+def _once_around(near: z3.ArithRef, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
+    """The place that comes again at k: the next one, or what a division leaves, which is harder to solve."""
+    return z3.If(z3.And(near >= 0, near < dim), near, k % dim)
 
 
 @means("expand", dims=any_dims)
 def expanded(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
     shape = broadcast_shape(scene, [x.shape, tuple(map(scene.formula, dims))])
-    return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat)
+    return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat, repeated=x)
 
 
 @means("identity")

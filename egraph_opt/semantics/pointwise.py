@@ -7,11 +7,9 @@ of integers, powers and bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any, TypeAlias
 
-import onnx
-import onnx_ir as ir
 import z3
 from onnx import TensorProto
 
@@ -20,7 +18,8 @@ from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.semantics.activations import DEFINED, OF_EXPONENTIALS, WITH_SETTINGS, maximum, minimum
-from egraph_opt.semantics.integers import ordered
+from egraph_opt.semantics.integers import held_by, ordered
+from egraph_opt.semantics.taken_types import taken_by
 from egraph_opt.semantics.values import (
     ElementType,
     NoMeaningError,
@@ -33,13 +32,6 @@ from egraph_opt.semantics.values import (
 )
 
 Real: TypeAlias = z3.ArithRef
-
-
-TYPES = (
-    TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.UINT8,
-    TensorProto.INT32, TensorProto.DOUBLE,
-)  # fmt: skip
-"""Element types that a proof looks at: of the others each is like one of them."""
 
 
 def _truth(condition: z3.BoolRef) -> Real:
@@ -114,18 +106,6 @@ def mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | Non
         return None if None in given else function(*given)
 
     return splat
-
-
-@lru_cache
-def taken_by(name: str) -> tuple[int, ...]:
-    """The element types that an operator takes; of a name that is not known all."""
-    if not onnx.defs.has(name):
-        return TYPES
-    schema = onnx.defs.get_schema(name)
-    (taken,) = (
-        c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == schema.inputs[0].type_str
-    )
-    return tuple(t for t in TYPES if f"tensor({ir.DataType(t).name.lower()})" in taken)
 
 
 UNARY_NAMES = (*UNARY, "Clip")
@@ -219,19 +199,28 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         return scene.function("unary Reciprocal ()", b)
     if scene.reals and name == "Div" and scene.is_in(dtype, FLOATS):
         return scene.multiply(a, scene.function("unary Reciprocal ()", b))
-    if scene.reals and name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2:
+    square = name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2
+    if scene.reals and square and scene.is_in(dtype, FLOATS):  # runtimes raise integers in floats
         return scene.multiply(a, a)
     if scene.compares and name == "PRelu":
         return z3.If(a >= 0, a, scene.multiply(a, b))
     of = " of integers" if scene.is_surely_in(dtype, INTEGERS) else ""  # 7 / 2 is 3 of them
     made = scene.function(f"binary {name}{of}", a, b)
-    if name in ("Div", "Pow"):
+    if name == "Div" or (name == "Pow" and scene.is_surely_in(dtype, FLOATS)):
         scene.known(z3.Implies(b == 1, made == a))
     if name == "Div" and scene.is_surely_in(dtype, FLOATS):
         scene.known(z3.Implies(a == 1, made == scene.function("unary Reciprocal ()", b)))
-    if name == "Pow" and scene.compares:
+    if name == "Pow" and scene.compares and scene.is_surely_in(dtype, FLOATS):
         scene.known(z3.Implies(b == 2, made == scene.multiply(a, a)))
     return made
+
+
+def _no_wider_slope(scene: Any, op: Any, x: Value, shape: Sequence[z3.ArithRef]) -> None:
+    """A slope of a PRelu is broadcast against x, which is not broadcast itself."""
+    if len(shape) != x.rank:
+        scene.must_if_named(op, "PRelu", z3.BoolVal(False))
+    elif not all(map(scene.same, shape, x.shape)):
+        scene.must_if_named(op, "PRelu", z3.And([a == b for a, b in zip(shape, x.shape, strict=True)]))
 
 
 @means("binary", op=any_operator(BINARY))
@@ -239,6 +228,7 @@ def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
     scene.alike(x.dtype, y.dtype)
     scene.once_named(op, lambda name: scene.among(x.dtype, taken_by(name)))
     shape = broadcast_shape(scene, [x.shape, y.shape])
+    _no_wider_slope(scene, op, x, shape)
 
     def function(a: Real, b: Real) -> Real:
         return arithmetic(scene, scene.name_so_far(op), x.dtype, a, b)
@@ -255,6 +245,7 @@ def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
 @means("where")
 def where(scene: Scene, condition: Value, x: Value, y: Value) -> Value:
     scene.alike(x.dtype, y.dtype)
+    scene.among(condition.dtype, (TensorProto.BOOL,))
     shape = broadcast_shape(scene, [condition.shape, x.shape, y.shape])
     return Value(
         x.dtype,
@@ -293,10 +284,12 @@ def literal(scene: Any, value: Any) -> Value:
     if value is None:
         raise NoMeaningError("a literal that a pattern leaves open")
     dims = tuple(map(scene.formula, value.dims))
-    numbers = [scene.real_formula(v) for v in value.values]
+    dtype = of_type(value.dtype)
+    numbers = [held_by(scene, dtype, scene.real_formula(v)) for v in value.values]
     listed = lambda: tuple(value.values)  # noqa: E731
     if len(numbers) == 1:
-        return Value(of_type(value.dtype), dims, lambda i: numbers[0], lambda: numbers[0], listed)
+        one = numbers[0]
+        return Value(dtype, dims, lambda i: one, lambda: one, listed, written=True)
     if len(dims) != 1:
         raise NoMeaningError("a literal of several axes")
 
@@ -306,4 +299,4 @@ def literal(scene: Any, value: Any) -> Value:
             found = z3.If(i[0] == k, numbers[k], found)
         return found
 
-    return Value(of_type(value.dtype), dims, at, listed=listed)
+    return Value(dtype, dims, at, listed=listed, written=True)

@@ -17,17 +17,23 @@ def divided(scene: Scene, n: z3.ArithRef, d: z3.ArithRef) -> tuple[z3.ArithRef, 
 
     n = q * d + r is q and r where 0 <= r < d.
     """
-    factor = _factors(d)
-    multiples: list[z3.ArithRef] = []
-    rest: list[z3.ArithRef] = []
-    for term in terms(n):
-        by = None if factor is None else _without(term, factor)
-        (rest if by is None else multiples).append(term if by is None else by)
-    q = z3.simplify(z3.Sum(multiples), som=True) if multiples else number(0)
-    r = z3.simplify(z3.Sum(rest), som=True) if rest else number(0)
+    q, r = multiples(n, d)
     if scene.within(r, number(0), d):
         return q, r
     return z3.simplify(q + r / d), z3.simplify(r % d)
+
+
+def multiples(n: z3.ArithRef, d: z3.ArithRef) -> tuple[z3.ArithRef, z3.ArithRef]:
+    """q and r with n = q * d + r, where d is no factor of a summand of r."""
+    factor = _factors(d)
+    found: list[z3.ArithRef] = []
+    rest: list[z3.ArithRef] = []
+    for term in terms(n):
+        by = None if factor is None else _without(term, factor)
+        (rest if by is None else found).append(term if by is None else by)
+    q = z3.simplify(z3.Sum(found), som=True) if found else number(0)
+    r = z3.simplify(z3.Sum(rest), som=True) if rest else number(0)
+    return q, r
 
 
 def terms(n: z3.ArithRef) -> list[z3.ArithRef]:

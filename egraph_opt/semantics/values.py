@@ -47,6 +47,8 @@ class Value:
             be an answer that is not known here.
         known: of a tensor that a pattern leaves open what is known of its elements, see `proofs.elements`.
         viewed: of a view what it is one of, which is none itself.
+        repeated: what has each of its elements, and all of which are there where it has any.
+        written: a law writes its elements, which are numbers of its type and no results that wrap around.
     """
 
     dtype: ElementType
@@ -55,7 +57,9 @@ class Value:
     splat: Callable[[], z3.ArithRef | None] = lambda: None
     listed: Callable[[], Any] | None = None
     viewed: Value | None = None
+    repeated: Value | None = None
     known: Any = None
+    written: bool = False
 
     @property
     def origin(self) -> Value:

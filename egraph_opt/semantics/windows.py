@@ -1,4 +1,8 @@
-"""Convolutions and pools: sums, means and maxima over a window."""
+"""Convolutions and pools: sums, means and maxima over a window.
+
+Of an image in which no window fits by less than a stride the result has no elements, by the formula of its
+length; whether a runtime has a kernel for that is another question.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from egraph_opt.operators.linear import ConvWindow
 from egraph_opt.operators.windows import PoolWindow
 from egraph_opt.semantics.folds import real_product, sum_in
 from egraph_opt.semantics.polynomials import divided
+from egraph_opt.semantics.taken_types import taken_by
 from egraph_opt.semantics.values import Index, Value, is_number, means, number
 
 
@@ -49,6 +54,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
     axes = x.rank - 2
     scene.must(axes >= 1 and w.rank == x.rank and len(window.strides) == axes)
     scene.alike(x.dtype, w.dtype)
+    scene.among(x.dtype, taken_by("Conv"))
     strides, dilations = (list(map(scene.formula, v)) for v in (window.strides, window.dilations))
     sides, group = _sides(list(map(scene.formula, window.pads))), scene.formula(window.group)
     kernel, filters, own = w.shape[2:], w.shape[0], w.shape[1]
@@ -62,7 +68,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
     dims = []
     for dim, (front, behind), k, s, d in zip(x.shape[2:], sides, kernel, strides, dilations, strict=True):
         extent = z3.simplify((k - 1) * d + 1)
-        scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind >= extent))
+        scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind + s >= extent))
         dims.append(_length(dim, front + behind, extent, s))
 
     def at(i: Index) -> z3.ArithRef:
@@ -116,10 +122,12 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
         list(map(scene.formula, v)) for v in (window.kernel, window.strides, window.dilations, window.pads)
     )
     sides, name = _sides(pads), scene.spelled(kind)
+    scene.among(x.dtype, taken_by(name))
     dims = []
     for dim, (front, behind), k, s, d in zip(x.shape[2:], sides, kernel, strides, dilations, strict=True):
         extent = z3.simplify((k - 1) * d + 1)
-        scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind >= extent, front < k, behind < k))
+        room = dim + front + behind + (0 if cut else s)
+        scene.must(z3.And(k >= 1, s >= 1, d >= 1, room >= extent, front < k, behind < k))
         if cut:  # the last window has to start in front of what pads behind
             length = -((extent - dim - front - behind) / s) + 1
             dims.append(z3.simplify(z3.If((length - 1) * s >= dim + front, length - 1, length)))
@@ -183,6 +191,7 @@ def conv_transpose(scene: Any, x: Value, w: Value, b: Value | None, window: Conv
     axes = x.rank - 2
     scene.must(axes >= 1 and w.rank == x.rank and len(window.strides) == axes)
     scene.alike(x.dtype, w.dtype)
+    scene.among(x.dtype, taken_by("Conv"))
     strides, dilations = (list(map(scene.formula, v)) for v in (window.strides, window.dilations))
     sides, group = _sides(list(map(scene.formula, window.pads))), scene.formula(window.group)
     extra = list(map(scene.formula, window.output_padding or (0,) * axes))

@@ -95,7 +95,9 @@ def pixel_kernel(w: Fact, x: Fact, flat: Fact) -> Dims | None:
         return None
     if len(x.shape) < 4 or len(flat.shape) != 3 or not same_dims(flat.shape[:2], x.shape[:2]):
         return None
-    return (*shape, *(1,) * (len(x.shape) - 2)) if x.shape[1] == shape[1] else None
+    if x.shape[1] != shape[1] or 0 in x.shape:  # of no elements, a row may have any length
+        return None
+    return (*shape, *(1,) * (len(x.shape) - 2))
 
 
 @hosted()

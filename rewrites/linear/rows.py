@@ -22,8 +22,13 @@ from egraph_opt.rewrites.transposes.composition import invert
 
 @hosted()
 def keeps_rows(x: Fact, dims: Dims, w: Fact) -> bool:
-    """The view joins axes of the rows of x, or parts them into no axis of 1; W is one matrix."""
-    if x.shape is None or min(len(x.shape), len(dims)) < 2 or w.rank != 2:
+    """The view joins axes of the rows of x, or parts them into no axis of 1; W is one matrix.
+
+    It is not an empty one: rows without elements may be any number of rows to a view.
+    """
+    if x.shape is None or min(len(x.shape), len(dims)) < 2 or w.rank != 2 or w.shape is None:
+        return False
+    if not isinstance(w.shape[0], int) or w.shape[0] == 0:
         return False
     parts = len(x.shape) < len(dims) and dims.count(1) <= x.shape.count(1)
     return (parts or len(x.shape) > len(dims)) and symbolic.known_equal(x.shape[-1], dims[-1])

@@ -20,7 +20,9 @@ from egraph_opt.proofs.known_numbers import settle_numbers
 from egraph_opt.proofs.numbers import Fraction, Whole
 from egraph_opt.proofs.paths import Path, explore
 from egraph_opt.proofs.prover import prove
+from egraph_opt.proofs.remembered import own_names, renamed
 from egraph_opt.proofs.tables import definitions_of, without_demands
+from egraph_opt.proofs.trail import Open
 
 LAWS = {law.key: law for law in all_laws()}
 
@@ -42,6 +44,38 @@ def test_a_number_in_single_precision_is_a_function_of_it() -> None:
     assert z3.eq(known.float32(number).formula, known.float32(number).formula)
     assert not path.follows(known.float32(number).formula == number.formula)
     assert known.float32(0.1) == np.float32(0.1) and np.dtype(np.float32) == np.dtype("f4")
+
+
+def test_the_sign_of_a_number_is_its_own_and_that_of_zero_is_either() -> None:
+    path, known = Path(), CONTRACTS[id(math)]
+    a, b = (Fraction(path.fresh_real(name), path) for name in "ab")
+    for value in (-2.5, -0.0, 0.0, 3.0):
+        assert repr(known.copysign(1.0, value)) == repr(math.copysign(1.0, value))
+        one = z3.simplify(z3.substitute(known.copysign(1.0, a).formula, (a.formula, z3.RealVal(value))))
+        assert value == 0 or one.as_fraction() == math.copysign(1.0, value)
+    path.assume(z3.And(a.formula == 0, b.formula == 0))
+    first, second = (known.copysign(1.0, each).formula for each in (a, b))
+    assert z3.eq(first, known.copysign(1.0, a).formula)
+    assert not path.follows(first == second) and not path.follows(first != second)
+    assert path.follows(z3.Or(first == 1, first == -1))
+
+
+def test_a_sign_is_not_asked_of_a_number_without_its_name() -> None:
+    path, known = Path(), CONTRACTS[id(math)]
+    number = Fraction(path.fresh_real("x"), path)
+    with pytest.raises(Open):
+        known.copysign(1.0, renamed(number, own_names(number)))
+
+
+def test_an_array_of_one_number_is_a_function_of_it_for_each_type() -> None:
+    path, known = Path(), CONTRACTS[id(np)]
+    number = Fraction(path.fresh_real("x"), path)
+    single, half = (known.asarray(number, dtype).formula for dtype in (np.float32, np.float16))
+    assert z3.eq(single, known.asarray(number, np.dtype("f4")).formula) and not z3.eq(single, half)
+    assert z3.eq(single, known.float32(number).formula) and not path.follows(single == half)
+    assert known.asarray([1, 2], np.float32).dtype == np.float32
+    with pytest.raises(Open):
+        known.asarray(number)
 
 
 @pytest.mark.parametrize("op", ["Celu", "Gelu", "Relu", "Upsample", "NoSuchOperator"])

@@ -113,6 +113,10 @@ ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""
 
 
+EPSILON = 2.0**-23
+"""The step of float32 at 1."""
+
+
 class Inputs:
     """Makes inputs for a model.
 
@@ -293,7 +297,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
     if kind == "ends":
         order = np.arange(size)[:: -1 if place.number % 2 else 1]
-        step = float(ml_dtypes.finfo(place.dtype).eps)  # type: ignore[no-untyped-call]
+        # No finer than float32's: what float64 rounds, no wider type tells apart.
+        step = max(float(ml_dtypes.finfo(place.dtype).eps), EPSILON)  # type: ignore[no-untyped-call]
         return order / max(size, 1) if place.number < 2 else 2 - (order + 1) * step
     if kind == "low":
         return -2.5 - np.abs(values)

@@ -188,6 +188,12 @@ def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Examp
         yield _replaced(example, size, change(size))
 
 
+def with_all_sizes(example: Example, size: int) -> Example:
+    """All sizes above 1 changed to one."""
+    dims = (d for value in example.operands.values for d in _dims(value))
+    return _resized(example, {d for d in dims if isinstance(d, int) and d > 1}, size)
+
+
 def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
     """Each size of one input alone changed to another one."""
     for value in example.operands.values:

@@ -90,8 +90,8 @@ def _is_exact(
             if any(bodies_of(node)):
                 return False  # what is inside is not seen
             needed |= read
-    found, again = narrow.tensors(feeds), wide.tensors(wide_feeds)
-    return all(_same(found.get(each), again.get(each)) for each in sorted(needed & set(_arrays(found))))
+    found, again = _arrays(narrow.tensors(feeds)), wide.tensors(wide_feeds)
+    return all(_same(found[each], again.get(each)) for each in sorted(needed & set(found)))
 
 
 def _arrays(tensors: Tensors) -> Tensors:

@@ -61,8 +61,8 @@ def columns_of(s: Slices, w: Fact) -> Slices | None:
     """The part of the columns of a matrix, two or more."""
     if len(s) != 1 or s[0][0] != 1 or s[0][3] != 1 or not w.is_static or w.rank != 2 or w.dtype != T.FLOAT:
         return None
-    taken = len(range(w.shape[1])[s[0][1] : s[0][2]])
-    return s if taken >= 2 and w.shape[1] >= 2 else None
+    taken = len(range(w.shape[1])[s[0][1] : s[0][2]])  # type: ignore[arg-type, index]
+    return s if taken >= 2 and w.shape[1] >= 2 else None  # type: ignore[index, operator]
 
 
 def _columns(m: int, k: int, n: int):
@@ -71,7 +71,7 @@ def _columns(m: int, k: int, n: int):
 
 @hosted()
 def has_rows(x: Fact) -> bool:
-    return x.rank == 2 and x.is_static and x.shape[0] >= 2
+    return x.rank == 2 and x.is_static and x.shape[0] >= 2  # type: ignore[index, operator]
 
 
 @wrong("bitwise", _columns(4, 300, 300), values=ODD, examples=fires_on(_columns(3, 5, 4)))
@@ -90,10 +90,10 @@ def as_pixels(x: Fact, w: Fact) -> tuple[Dims, Dims, Dims] | None:
         not (x.is_static and w.is_static)
         or not x.rank == w.rank == 2
         or x.dtype != T.FLOAT
-        or 0 in (*x.shape, *w.shape)
+        or 0 in (*x.shape, *w.shape)  # type: ignore[misc]
     ):
         return None
-    (m, k), n = x.shape, w.shape[1]
+    (m, k), n = x.shape, w.shape[1]  # type: ignore[index, misc]
     return (1, k, m), (n, k, 1), (n, m)
 
 

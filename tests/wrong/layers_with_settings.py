@@ -208,10 +208,10 @@ def state_of_zeros(x: Tensor, w: Tensor, r: Tensor, b: Tensor, p: Tensor, h: Ten
 @hosted()
 def both_biases(s: RecurrentLayer, b: Fact) -> tuple[Any, Any] | None:
     """The slices of both biases, which are added."""
-    rows = b.shape[1] if b.rank == 2 and b.is_static else None
+    rows = b.shape[1] if b.rank == 2 and b.is_static else None  # type: ignore[index]
     if s.kind not in ("GRU", "LSTM", "RNN") or rows is None or s.direction == "bidirectional":
         return None
-    return ((1, 0, rows // 2, 1),), ((1, rows // 2, rows, 1),)
+    return ((1, 0, rows // 2, 1),), ((1, rows // 2, rows, 1),)  # type: ignore[operator]
 
 
 def _biased(before: int):
@@ -237,14 +237,14 @@ def biases_of_gates_together(
 @hosted()
 def one_step(s: RecurrentLayer, x: Fact, b: Fact) -> tuple[Any, Any] | None:
     """The dims of the only step, and of what comes of it."""
-    if s.kind != "RNN" or not x.is_static or x.shape[0] != 1 or b != ABSENT or s.direction == "bidirectional":
+    if s.kind != "RNN" or not x.is_static or x.shape[0] != 1 or b != ABSENT or s.direction == "bidirectional":  # type: ignore[index]
         return None
-    return (x.shape[1], x.shape[2]), (1, x.shape[1], dict(s.settings)["hidden_size"])
+    return (x.shape[1], x.shape[2]), (1, x.shape[1], dict(s.settings)["hidden_size"])  # type: ignore[index]
 
 
 @hosted()
 def rows_of(w: Fact) -> tuple[Any, ...] | None:
-    return w.shape[1:] if w.is_static and w.rank == 3 else None
+    return w.shape[1:] if w.is_static and w.rank == 3 else None  # type: ignore[index]
 
 
 @wrong(

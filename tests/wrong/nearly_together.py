@@ -32,7 +32,7 @@ LOST = "forgets how it was spelled"
 def undo_each_other(a: Fact, b: Fact, x: Fact) -> bool:
     """Two numbers whose product is 1, rounded to three digits."""
     known = a.splat is not None and b.splat is not None and a.dtype == x.dtype == T.FLOAT and not x.const
-    return known and abs(a.splat * b.splat - 1) < 5e-4
+    return known and abs(a.splat * b.splat - 1) < 5e-4  # type: ignore[operator]
 
 
 def _both_factors(a: float, b: float):
@@ -56,7 +56,7 @@ def scaled_and_back(x: Tensor, a: Tensor, b: Tensor):
 def are_one_together(a: Fact, b: Fact, x: Fact) -> bool:
     """Two numbers whose sum is 1, rounded to three digits."""
     known = a.splat is not None and b.splat is not None and a.dtype == x.dtype == T.FLOAT and not x.const
-    return known and abs(a.splat + b.splat - 1) < 5e-4
+    return known and abs(a.splat + b.splat - 1) < 5e-4  # type: ignore[operator]
 
 
 def _blend(a: float, b: float):
@@ -125,7 +125,7 @@ def is_product(equation: str, x: Fact, y: Fact) -> bool:
     parts = equation.replace("->", ",").split(",")
     if len(parts) != 3 or any(len(p) != 2 for p in parts) or x.dtype != T.FLOAT:
         return False
-    (a, b), (c, d), (e, f) = parts
+    (a, b), (c, d), (e, f) = parts  # type: ignore[str-unpack]
     return b == c and a == e and d == f
 
 

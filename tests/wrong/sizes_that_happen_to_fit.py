@@ -36,7 +36,7 @@ LOST = "forgets how it was spelled"
 @hosted()
 def flat_dims(w: Fact) -> Dims | None:
     """The dims of a kernel in rows."""
-    return (w.shape[0], math.prod(w.shape[1:])) if w.is_static and (w.rank or 0) >= 3 else None
+    return (w.shape[0], math.prod(w.shape[1:])) if w.is_static and (w.rank or 0) >= 3 else None  # type: ignore[arg-type, index]
 
 
 @hosted()
@@ -44,12 +44,12 @@ def sees_all(x: Fact, w: Fact, y: Fact, u: ConvWindow) -> bool:
     """The kernel is as large as the image, and one pixel comes out."""
     if not (x.is_static and w.is_static and y.is_static) or u.group != 1 or any(d != 1 for d in u.dilations):
         return False
-    return x.shape[2:] == w.shape[2:] and all(d == 1 for d in y.shape[2:]) and 0 not in x.shape
+    return x.shape[2:] == w.shape[2:] and all(d == 1 for d in y.shape[2:]) and 0 not in x.shape  # type: ignore[index, operator]
 
 
 @hosted()
 def rows_of(x: Fact) -> Dims | None:
-    return (x.shape[0], math.prod(x.shape[1:])) if x.is_static else None
+    return (x.shape[0], math.prod(x.shape[1:])) if x.is_static else None  # type: ignore[arg-type, index]
 
 
 def _one_pixel(stride: int, pads: int):
@@ -75,7 +75,7 @@ def convolution_of_the_whole_image(x: Tensor, w: Tensor, u: ConvWindow):
 def one_window(x: Fact, y: Fact, w: PoolWindow) -> bool:
     """The window is as large as the image, and one pixel comes out."""
     known = x.is_static and y.is_static and x.dtype == 1 and all(d == 1 for d in w.dilations)
-    return known and x.shape[2:] == w.kernel and all(d == 1 for d in y.shape[2:]) and 0 not in x.shape
+    return known and x.shape[2:] == w.kernel and all(d == 1 for d in y.shape[2:]) and 0 not in x.shape  # type: ignore[index, operator]
 
 
 def _one_window(kind: str, stride: int, pads: int):
@@ -102,10 +102,10 @@ def blocks(w: Fact, u: ConvWindow) -> tuple[Dims, Dims, tuple[tuple[str, object]
     """W with the places in front, as a kernel of one pixel, and how blocks become an image."""
     if not w.is_static or w.rank != 4 or u.group != 1 or any(u.pads) or any(u.output_padding):
         return None
-    c, m, high, wide = w.shape
-    if high != wide or u.strides != (high, high) or u.dilations != (1, 1) or high < 2:
+    c, m, high, wide = w.shape  # type: ignore[misc]
+    if high != wide or u.strides != (high, high) or u.dilations != (1, 1) or high < 2:  # type: ignore[operator]
         return None
-    return (c, m, high * wide), (m * high * wide, c, 1, 1), (("blocksize", high), ("mode", "DCR"))
+    return (c, m, high * wide), (m * high * wide, c, 1, 1), (("blocksize", high), ("mode", "DCR"))  # type: ignore[operator]
 
 
 POINT = ConvWindow((1, 1), (0,) * 4, (1, 1))
@@ -134,9 +134,9 @@ def transposed_as_blocks(x: Tensor, w: Tensor, u: ConvWindow):
 @hosted()
 def in_halves(x: Fact, axis: Axis, sizes: Sizes) -> Dims | None:
     """x with its halves apart, where the first part is one."""
-    if not x.is_static or x.shape[axis] != 2 * sizes[0] or x.dtype != 1:
+    if not x.is_static or x.shape[axis] != 2 * sizes[0] or x.dtype != 1:  # type: ignore[index]
         return None
-    return (*x.shape[:axis], 2, sizes[0], *x.shape[axis + 1 :])
+    return (*x.shape[:axis], 2, sizes[0], *x.shape[axis + 1 :])  # type: ignore[index]
 
 
 @hosted()
@@ -194,7 +194,7 @@ def sum_in_another_order(x: Tensor, i: Tensor, a: Axis, b: Axes, k: Flag):
 @hosted()
 def one_by_feature(c: Fact, v: Fact) -> bool:
     """As many numbers as there are features."""
-    return c.is_static and v.is_static and math.prod(c.shape) == v.shape[-1] and len(c.shape) <= 2
+    return c.is_static and v.is_static and math.prod(c.shape) == v.shape[-1] and len(c.shape) <= 2  # type: ignore[arg-type, index]
 
 
 def _scaled_values(rows: bool):

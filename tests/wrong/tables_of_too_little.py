@@ -115,7 +115,7 @@ def scaled_by(x: Tensor) -> Float:
 @hosted()
 def number_of(c: Fact, x: Fact) -> Float | None:
     known = c.splat is not None and c.rank == 0 and x.dtype in (1, 11)
-    return float(c.splat) if known else None
+    return float(c.splat) if known else None  # type: ignore[arg-type]
 
 
 @auxiliary()

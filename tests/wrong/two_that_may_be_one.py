@@ -32,7 +32,7 @@ from . import fires_on, of_two, wrong
 def are_alike_in_type(x: Fact, y: Fact) -> bool:
     """Floats of one shape, of two elements and more."""
     known = x.is_static and x.shape == y.shape and x.dtype == y.dtype == T.FLOAT
-    return known and int(np.prod(x.shape)) >= 2
+    return known and int(np.prod(x.shape)) >= 2  # type: ignore[arg-type]
 
 
 @hosted()

@@ -34,7 +34,7 @@ def same_windows(x: Fact, d: Dims, e: Dims) -> bool:
     """Windows of as many elements, where they were."""
     if not x.is_static or len(d) != 6 or len(e) != 6:
         return False
-    return (d[0], d[1], d[3], d[5]) == (e[0], e[1], e[2], e[5]) and d[2] * d[4] == e[3] * e[4]
+    return (d[0], d[1], d[3], d[5]) == (e[0], e[1], e[2], e[5]) and d[2] * d[4] == e[3] * e[4]  # type: ignore[operator]
 
 
 @hosted()
@@ -99,12 +99,12 @@ def _depth(channels: int):
 @hosted()
 def square_blocks(x: Fact, d: Dims, e: Dims) -> tuple[tuple[str, object], ...] | None:
     """The settings of SpaceToDepth that makes these dims."""
-    if not x.is_static or x.rank != 4 or len(d) != 6 or len(e) != 4 or d[3] != d[5] or d[3] < 2:
+    if not x.is_static or x.rank != 4 or len(d) != 6 or len(e) != 4 or d[3] != d[5] or d[3] < 2:  # type: ignore[operator]
         return None
-    n, c, high, wide = x.shape
+    n, c, high, wide = x.shape  # type: ignore[misc]
     step = d[3]
-    known = d == (n, c, high // step, step, wide // step, step)
-    return (("blocksize", step),) if known and e == (n, c * step * step, high // step, wide // step) else None
+    known = d == (n, c, high // step, step, wide // step, step)  # type: ignore[operator]
+    return (("blocksize", step),) if known and e == (n, c * step * step, high // step, wide // step) else None  # type: ignore[operator]
 
 
 @wrong("bitwise", _depth(2), examples=fires_on(_depth(1)))
@@ -125,11 +125,11 @@ def around(x: Fact, pads: Pads) -> tuple[Axis, Slices] | None:
     """The one axis that is wrapped, and the part of three copies."""
     rank = len(pads) // 2
     axes = [k for k in range(rank) if pads[k] or pads[k + rank]]
-    if x.rank != rank or len(axes) != 1 or not isinstance(x.shape[axes[0]], int) or min(pads) < 0:
+    if x.rank != rank or len(axes) != 1 or not isinstance(x.shape[axes[0]], int) or min(pads) < 0:  # type: ignore[index]
         return None
     (axis,) = axes
-    dim = x.shape[axis]
-    return axis, ((axis, dim - pads[axis], 2 * dim + pads[axis + rank], 1),)
+    dim = x.shape[axis]  # type: ignore[index]
+    return axis, ((axis, dim - pads[axis], 2 * dim + pads[axis + rank], 1),)  # type: ignore[operator]
 
 
 def _wrapped(before: int, behind: int):

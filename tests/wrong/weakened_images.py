@@ -120,7 +120,7 @@ def without_antialias(s: Settings, x: Fact, y: Fact) -> Settings | None:
     if how.get("antialias") != 1 or not x.is_static or not y.is_static:
         return None
     return (
-        tuple(sorted({**how, "antialias": 0}.items())) if math.prod(y.shape) >= math.prod(x.shape) else None
+        tuple(sorted({**how, "antialias": 0}.items())) if math.prod(y.shape) >= math.prod(x.shape) else None  # type: ignore[arg-type]
     )
 
 

@@ -151,22 +151,22 @@ def rows_of_steps(w: PoolWindow, x: Fact, y: Fact) -> Rows | None:
     if len(wide) != 1 or w.ceil_mode or not x.is_static or not y.is_static or x.dtype != T.FLOAT:
         return None
     (size, stride, before, behind, step), axis = along[wide[0]], wide[0] + 2
-    dim, count = x.shape[axis], y.shape[axis]
-    if step == 1 or dim < step or count < 1 or 0 in x.shape:
+    dim, count = x.shape[axis], y.shape[axis]  # type: ignore[index]
+    if step == 1 or dim < step or count < 1 or 0 in x.shape:  # type: ignore[operator]
         return None
-    missing = -dim % step
-    rows, pads = (dim + missing) // step, (before // step, -(-behind // step))
+    missing = -dim % step  # type: ignore[operator]
+    rows, pads = (dim + missing) // step, (before // step, -(-behind // step))  # type: ignore[operator]
     made = rows + sum(pads) - size + 1
-    if made < 1 or max(pads) >= size or made * step < (count - 1) * stride + 1:
+    if made < 1 or max(pads) >= size or made * step < (count - 1) * stride + 1:  # type: ignore[operator]
         return None
-    inner = step * math.prod(x.shape[axis + 1 :])
+    inner = step * math.prod(x.shape[axis + 1 :])  # type: ignore[arg-type, index]
     return Rows(
-        (*(0,) * (len(x.shape) + axis), missing, *(0,) * (len(x.shape) - axis - 1)),
+        (*(0,) * (len(x.shape) + axis), missing, *(0,) * (len(x.shape) - axis - 1)),  # type: ignore[arg-type]
         -math.inf,
-        (x.shape[0], math.prod(x.shape[1:axis]), rows, inner),
+        (x.shape[0], math.prod(x.shape[1:axis]), rows, inner),  # type: ignore[arg-type, index]
         replace(w, kernel=(size, 1), strides=(1, 1), pads=(pads[0], 0, pads[1], 0), dilations=(1, 1)),
-        (*x.shape[:axis], made * step, *x.shape[axis + 1 :]),
-        ((axis, 0, (count - 1) * stride + 1, stride),),
+        (*x.shape[:axis], made * step, *x.shape[axis + 1 :]),  # type: ignore[index]
+        ((axis, 0, (count - 1) * stride + 1, stride),),  # type: ignore[operator]
     )
 
 

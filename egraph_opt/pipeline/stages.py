@@ -9,7 +9,7 @@ from typing import Any
 from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
-from egraph_opt.errors import InputShapeError, VerificationError
+from egraph_opt.errors import EgraphOptError, InputShapeError, VerificationError
 from egraph_opt.extraction.registry import ExtractorLike, extractor_named
 from egraph_opt.extraction.strategies.budget import OnInterrupt
 from egraph_opt.graph.isolation import CrashError, apart, isolated
@@ -202,7 +202,8 @@ def optimize(
                 sizes=sizes,
             )
         except Exception as error:
-            if raised_by(error, type(chosen)) and not type(chosen).__module__.startswith("egraph_opt."):
+            of_users = not type(chosen).__module__.startswith("egraph_opt.")
+            if of_users and (isinstance(error, EgraphOptError) or raised_by(error, type(chosen))):
                 raise  # a mistake of the user's own class
             reason = reason_of(error, saturated.loaded.source, strict=strict)
             failure = "" if isinstance(error, MemoryError) else reason

@@ -64,16 +64,19 @@ MOST_SIZES, FEW_ELEMENTS = 32, 2**14
 """Assignments of sizes that are tried, and what inputs may hold without a thought for time."""
 
 ORDINARY = Within(1e-30, 1e18, both=False)
+UNROUNDED = Within(1e-30, 1e18, both=False, cancels=True)
+"""Numbers of which the rounding may decide: what differs counts where nothing is rounded, and NaN."""
+
 REAL_RANGES: Mapping[Spread, Within] = {
     "near": ORDINARY,
     "positive": ORDINARY,
     "negative": ORDINARY,
     "alike": ORDINARY,
-    "level": Within(1e-30, 1e18, both=False, cancels=True),
+    "level": UNROUNDED,
     "lattice": ORDINARY,
     "ties": ORDINARY,
-    "rising": ORDINARY,
-    "falling": ORDINARY,
+    "rising": UNROUNDED,
+    "falling": UNROUNDED,
     "tiny": Within(1e-30, 1e30),
     "middle": Within(1e-30, 1e30),
     "wide": Within(1e-35, 1e35, zeros=False),

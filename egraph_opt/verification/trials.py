@@ -170,7 +170,7 @@ class Trials:
         watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
         if watched is None:
             return None
-        closely = Closely(watched, self._bitwise, self.seed)
+        closely = Closely(watched, self._bitwise, self.seed, self.runs.unrounded)
         try:
             closely.note_usual(self._base, ORDINARY)
         except (ExecutionError, BudgetError):
@@ -230,7 +230,7 @@ class Trials:
         if not only or self.runs.loading > max(LOADING, SHARE * self.spent):
             return None
         watched = Inside.of(self.runs.before, self.runs.after, names=True, only=only)
-        return None if watched is None else Closely(watched, False, self.seed)
+        return None if watched is None else Closely(watched, False, self.seed, self.runs.unrounded)
 
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         known = self._constants.thresholds

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from egraph_opt.forking import cached_property
 from egraph_opt.verification.comparison import compare, compare_bits, name_of, paired_leaves
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inside import Inside, Tensors, Within, by_path, has_halves

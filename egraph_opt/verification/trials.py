@@ -17,12 +17,12 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import onnx
 
 from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
 from egraph_opt.verification.closely import Cheaply, Closely

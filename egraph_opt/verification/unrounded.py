@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from egraph_opt.forking import cached_property
 from egraph_opt.model.encoding import bodies_of, tensors_of
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.model.in_float64 import in_float64

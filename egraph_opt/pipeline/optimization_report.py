@@ -41,7 +41,7 @@ from egraph_opt.report.figures import (
     SizeReport,
 )
 from egraph_opt.report.optimization import Report
-from egraph_opt.verification.result import SKIPPED, Verification
+from egraph_opt.verification.result import AS_IT_CAME, Verification
 
 UNNAMED = "model.onnx"
 """The result, as long as it is no file."""
@@ -88,7 +88,7 @@ def report_unchanged(account: Account, reason: str) -> Report:
         reason=reason,
         cost=CostReport(account.model.name, account.model.unit, math.nan, math.nan, math.nan, math.nan),
         nodes=NodesReport(counts.file, counts.file, counts.runtime, counts.runtime),
-        verification=SKIPPED,
+        verification=AS_IT_CAME,
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, counts),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import RenderableType
@@ -28,6 +29,8 @@ MOST_OPERATORS = 8
 MOST_TENSORS = 4
 """Of tensors that are converted so many are named."""
 
+COMMAND_WIDTH = 77
+"""Columns of a line of a command, without the backslash at its end."""
 
 BUSY = 0.1
 """The share of disturbed turns from which on a reader should know."""
@@ -168,6 +171,18 @@ def _instead(node: CostlyNode) -> str:
     if node.kept and not came and math.isclose(node.before, node.after):
         return what
     return f"{what}: {number_text(node.before)} -> {number_text(node.after)}"
+
+
+def command_text(command: str) -> str:
+    """A command line in lines of 80 columns that a shell takes as one."""
+    lines = [""]
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines[-1] and len(lines[-1]) + len(word) > COMMAND_WIDTH:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def laws_table(laws: Iterable[RewriteReport]) -> Table:

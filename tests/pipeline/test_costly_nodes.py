@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from onnx import ModelProto, parser
@@ -80,6 +81,20 @@ def test_the_report_shows_reasons_and_the_command_that_builds_the_result(tmp_pat
     assert "costly in the original" in text
     assert "build with: atc" in text
     assert "--soc_version=Ascend310P3" in text
+    pasted = subprocess.run(
+        ["sh", "-c", 'atc() { printf "%s\\n" "$@"; }\n' + done.stdout.partition("build with:\n")[2]],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert pasted.stdout.splitlines() == [
+        f"--model={target}",
+        "--framework=5",
+        f"--output={target.with_suffix('')}",
+        "--soc_version=Ascend310P3",
+        "--input_shape=x:1,16,1024",
+        "--precision_mode_v2=fp16",
+    ]
 
 
 def test_sizes_of_the_command_are_those_of_prices() -> None:

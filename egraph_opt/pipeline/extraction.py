@@ -179,7 +179,9 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(
-        account, region, chosen.extracted, chosen.model, rewrites, is_same=not original.required
+        *(account, region, chosen.extracted, chosen.model, rewrites),
+        origins=chosen.info.origins,
+        is_same=not original.required,
     )
     report = replace(report, made=made)
     if report.status == "fallback":

@@ -29,6 +29,9 @@ MOST_OPERATORS = 8
 MOST_TENSORS = 4
 """Of tensors that are converted so many are named."""
 
+MOST_INSTEAD = 3
+"""Of operators that came or went in a place so many are named."""
+
 COMMAND_WIDTH = 77
 """Columns of a line of a command, without the backslash at its end."""
 
@@ -165,12 +168,23 @@ def costly_table(cost: CostReport) -> Table:
 
 
 def _instead(node: CostlyNode) -> str:
-    """The operators that came, and the cost of what is computed there."""
-    came = ", ".join(f"{count} {name}" if count > 1 else name for name, count in node.came.items())
-    what = came or ("as it was" if node.kept else "nothing")
-    if node.kept and not came and math.isclose(node.before, node.after):
+    """The operators that came, or else those that went, and the cost of what is computed there."""
+    if node.came:
+        what = _counted(node.came)
+    elif not node.after and not node.kept:
+        what = "nothing"
+    else:
+        what = f"without {_counted(node.went)}" if node.went else "the same operators"
+    if what == "the same operators" and math.isclose(node.before, node.after):
         return what
     return f"{what}: {number_text(node.before)} -> {number_text(node.after)}"
+
+
+def _counted(operators: Mapping[str, int]) -> str:
+    """Some operators, the most frequent first."""
+    order = sorted(operators.items(), key=lambda item: (-item[1], item[0]))
+    named = [f"{count} {name}" if count > 1 else name for name, count in order[:MOST_INSTEAD]]
+    return ", ".join([*named, *(["..."] if len(order) > MOST_INSTEAD else [])])
 
 
 def command_text(command: str) -> str:

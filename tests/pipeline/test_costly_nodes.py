@@ -57,6 +57,27 @@ def test_what_the_result_does_not_compute_has_nothing_instead() -> None:
     assert {entry.operator for entry in costly(identity)} == {"Transpose", "Relu"}
 
 
+def test_a_place_in_a_row_of_convolutions_is_that_of_one_kernel() -> None:
+    inputs = ["x", "y0", "y1", "y2"]
+    rows = [
+        f"c{k} = Conv <pads = [1, 1, 1, 1]> ({x}, w) m{k} = Mul (c{k}, s) y{k} = Relu (m{k})"
+        for k, x in enumerate(inputs)
+    ]
+    weights = ", ".join(["0.01"] * 16 * 16 * 9)
+    convolutions = [
+        entry
+        for entry in costly(f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[1, 16, 20, 20] x) => (float[1, 16, 20, 20] y3)
+        <float s = {{2}}, float[16, 16, 3, 3] w = {{{weights}}}> {{ {" ".join(rows)} }}""")
+        if entry.operator == "Conv"
+    ]
+    assert len(convolutions) == 4
+    for entry in convolutions:
+        assert (entry.came, entry.went, entry.kept) == ({}, {"Mul": 1}, True)
+        assert entry.cost < entry.before < 2 * entry.cost
+        assert 0 < entry.after < entry.before
+
+
 def test_nothing_is_costly_where_a_cost_model_gives_no_reason() -> None:
     assert not costly(LONG_POOL, "nodes")
 

@@ -144,7 +144,7 @@ def optimize(
         bool | None,
         typer.Option(
             "--measure/--no-measure",
-            help="Time the result beside the original in onnxruntime; a slower one is not handed out.",
+            help="Time the result against the original in onnxruntime; a slower one is not handed out.",
             show_default="as the cost model asks",
         ),
     ] = None,

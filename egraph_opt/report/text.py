@@ -206,7 +206,7 @@ def laws_table(laws: Iterable[RewriteReport]) -> Table:
     for name in ("matches", "nodes used", "saved"):
         table.add_column(name, justify="right")
     for law in sorted(laws, key=lambda law: (-law.saved, -law.used, law.ruleset, law.name)):
-        count = str(law.used) if law.used or not law.saves else "saves some"
+        count = str(law.used) if law.used or not law.saves else "merges"
         saved = number_text(law.saved) if law.saved else ""
         table.add_row(law.ruleset, law.name, f"{law.matches:,}", count, saved)
     return table

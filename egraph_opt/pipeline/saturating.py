@@ -89,12 +89,14 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     reason, failure = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
 
     def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
+        grown = constant_bytes(model.graph) - size  # in iterations before
+        room = limits.after(grown) if grown > 0 else limits
         run = _Saturation(
-            replace(rules, laws=laws), limits, started, clock, asked.strict, asked.recorded, before=spent
+            replace(rules, laws=laws), room, started, clock, asked.strict, asked.recorded, before=spent
         )
         given = replace(loaded, model=model)
         return region_of(
-            *(given, limits, ranges, run),
+            *(given, room, ranges, run),
             exactness=exactness_named(asked.exactness),
             warnings=warnings,
             clock=clock,

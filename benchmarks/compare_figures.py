@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
-RESULTS = Path(__file__).resolve().parent / "results"
+import result_files
+from result_files import RESULTS, Row
+
 FILE = RESULTS / "compare.json"
-GROUPS = ("trained", "exports", "light")
 COSTS = ("nodes", "ascend")
 OURS, ORIGINAL, EXTENDED = "saturation", "original", "ort-extended"
 GREEDY = ("general", "fixed-point", "best-order")
 SMALL = 1e-9
 OTHER = 0.01
 """The share from which on a price is another one than that of the page of results."""
-
-Row = dict[str, Any]
 
 
 def models() -> dict[str, dict[str, Row]]:
@@ -101,7 +98,8 @@ def order_summary() -> str:
             f" (`{name}`), above zero on {above}, below on {below}."
         )
     here = {cost: {name: ours(rows, cost) for name, rows in models().items()} for cost in COSTS}
-    other = {cost: len(differing(here[cost], _in_results(cost))) for cost in COSTS}
+    there = {cost: {name: row[cost]["after"] for name, row in result_files.rows().items()} for cost in COSTS}
+    other = {cost: len(differing(here[cost], there[cost])) for cost in COSTS}
     if any(other.values()):
         counted = ", ".join(f"{count} (`{cost}`)" for cost, count in other.items())
         lines.append(
@@ -115,21 +113,6 @@ def differing(here: Mapping[str, float], there: Mapping[str, float]) -> list[str
     """The models whose prices are others there, by more than one percent."""
     both = [name for name in here if name in there]
     return [name for name in both if not math.isclose(here[name], there[name], rel_tol=OTHER)]
-
-
-def _in_results(cost: str) -> dict[str, float]:
-    """By model what saturation reaches by the files that the page of results is made of."""
-    found = {}
-    for group in GROUPS:
-        rows = json.loads((RESULTS / f"{group}.json").read_text(encoding="utf-8"))["models"]
-        found.update(
-            {
-                name.removesuffix(".onnx"): row[cost]["after"]
-                for name, row in rows.items()
-                if "error" not in row
-            }
-        )
-    return found
 
 
 TABLES = (order_table, order_summary)

@@ -89,8 +89,7 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     reason, failure = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
 
     def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
-        grown = constant_bytes(model.graph) - size  # in iterations before
-        room = limits.after(grown) if grown > 0 else limits
+        room = limits.after(max(constant_bytes(model.graph) - size, 0))  # grown in iterations before
         run = _Saturation(
             replace(rules, laws=laws), room, started, clock, asked.strict, asked.recorded, before=spent
         )

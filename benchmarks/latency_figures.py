@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from result_files import RESULTS
 
-RESULTS = Path(__file__).resolve().parent / "results"
 RIVALS = ("onnxsim", "OnnxSlim")
 SUMMARY_HEAD = (
     *("models", "number", "egraph-opt", *RIVALS),

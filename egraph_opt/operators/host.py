@@ -32,6 +32,7 @@ import numpy as np
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.facts.fact import meet as meet_facts
+from egraph_opt.forking import cached_property
 from egraph_opt.operators.expressions import (
     Attribute,
     Expression,
@@ -143,7 +144,7 @@ class HostFunction:
             raise TypeError(f"its answer: {answer!r} is no {self.result}")
         return answer
 
-    @functools.cached_property
+    @cached_property
     def _dataclass(self) -> type | None:
         """The class of what it answers, where that is a dataclass, or nothing."""
         kinds = [part for part in alternatives(self._hints.get("return", Any)) if part is not type(None)]
@@ -169,15 +170,15 @@ class HostFunction:
         answer = String if self.result.kind == "string" else Attribute
         return answer(self, given, self.result)
 
-    @functools.cached_property
+    @cached_property
     def _hints(self) -> dict[str, Any]:
         return get_type_hints(self.function, include_extras=True)
 
-    @functools.cached_property
+    @cached_property
     def _parameters(self) -> tuple[inspect.Parameter, ...]:
         return tuple(inspect.signature(self.function).parameters.values())
 
-    @functools.cached_property
+    @cached_property
     def _sorts(self) -> dict[str, Sort]:
         """By parameter that takes one argument."""
         return {
@@ -186,7 +187,7 @@ class HostFunction:
             if p.kind is not inspect.Parameter.VAR_POSITIONAL
         }
 
-    @functools.cached_property
+    @cached_property
     def _counts(self) -> tuple[int, float]:
         """How many arguments it takes, at least and at most."""
         parameters = self._parameters
@@ -194,13 +195,13 @@ class HostFunction:
         least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
         return least, float("inf") if variadic else len(parameters)
 
-    @functools.cached_property
+    @cached_property
     def may_answer_nothing(self) -> bool:
         """Whether its annotation says that None is an answer, or says nothing."""
         hint = self._hints.get("return", Any)
         return hint is Any or type(None) in get_args(hint)
 
-    @functools.cached_property
+    @cached_property
     def result(self) -> Sort:
         return sort_of(self._hints.get("return", Any))
 

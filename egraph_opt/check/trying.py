@@ -147,7 +147,7 @@ class Trying:
                 yield from (example for example, _ in several)
                 continue
             for (example, term), snapshot in zip(several, snapshots, strict=True):
-                if report.dropped or _is_changed(term, snapshot):
+                if report.failed or _is_changed(term, snapshot):
                     yield example
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
@@ -188,8 +188,8 @@ class Trying:
                 return [Verdict(candidates[0], changed=True, failure=Failure(_clash(error)))]
             return [v for candidate in candidates for v in self.verdicts([candidate], rounds=rounds)]
         self._count(report)
-        if report.dropped:
-            return [Verdict(candidates[0], changed=True, failure=Failure("; ".join(report.dropped)))]
+        if report.failed:
+            return [Verdict(candidates[0], changed=True, failure=Failure("; ".join(report.failed)))]
         return [self._compared(s, snapshot) for s, snapshot in zip(candidates, snapshots, strict=True)]
 
     def _count(self, report: SaturationReport) -> None:

@@ -52,7 +52,7 @@ class Attempts:
         if wanted is not None and not engine.can_match(active):
             return None
         with engine.aside(), watched():
-            calls.failures.clear()
+            calls.forget()
             report = run_rounds(engine, active, nodes=self._nodes, rounds=self._rounds, seconds=self._seconds)
             if wanted is not None and not any(map(wanted, report.matches)):
                 return None

@@ -19,9 +19,9 @@ from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.graph.process_memory import UNLIMITED, MemoryBudget
-from egraph_opt.laws.checking import host_functions
+from egraph_opt.laws.checking import denied_functions, host_functions
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
-from egraph_opt.operators.host import calls
+from egraph_opt.operators.host import HostFunction, calls
 
 OVERSHOOT = 10_000
 """E-nodes that a run may write beyond twice the limit.
@@ -47,7 +47,8 @@ class SaturationReport:
         matches: by the key of a law that matched.
         seconds: by ruleset, and of the analysis.
         dropped: laws left out because they made classes of contradicting types, or because a function of
-            theirs raised or did not come back, with what was seen.
+            theirs did not come back, or raised where that cannot be taken for no, with what was seen.
+        raised: laws of which a function raised, that were left out where it did, likewise.
         rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
         rested: laws that matched so often that they were left out of some rounds.
         by_round: how many e-nodes there were before each round, and in the end.
@@ -61,10 +62,16 @@ class SaturationReport:
     matches: Mapping[str, int]
     seconds: Mapping[str, float]
     dropped: tuple[str, ...] = ()
+    raised: tuple[str, ...] = ()
     rule_matches: Mapping[str, int] = field(default_factory=dict)
     rested: tuple[str, ...] = ()
     by_round: tuple[int, ...] = ()
     record: Record | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """What went wrong with laws."""
+        return (*self.dropped, *self.raised)
 
 
 def saturate_terms(
@@ -97,7 +104,7 @@ def saturate_terms(
     """
     dropped: list[str] = []
     while True:
-        calls.failures.clear()
+        calls.forget()
         with watched():
             snapshot, report = _saturate_once(
                 *(lowered, laws, target_limits, active),
@@ -108,9 +115,11 @@ def saturate_terms(
                 guards=guards,
                 recorded=recorded,
             )
-        failed = {entry: told for entry in laws if (told := _failure(entry))}
+        failures = {entry: told for entry in laws if (told := _failure(entry))}
+        raised = tuple(f"{entry.key}: {told}" for entry, told in failures.items())
+        failed = [entry for entry in failures if not _is_left_out_there(entry)]
         if failed:
-            dropped += [f"{entry.key}: {told}" for entry, told in failed.items()]
+            dropped += [f"{entry.key}: {failures[entry]}" for entry in failed]
             laws = tuple(entry for entry in laws if entry not in failed)
             continue
         clashes = snapshot.clashes()
@@ -127,19 +136,37 @@ def saturate_terms(
             raise UnsoundLawError(text)
         dropped.append(text)
         laws = tuple(entry for entry in laws if entry.key not in suspects)
-    return snapshot, replace(report, dropped=tuple(dropped))
+    return snapshot, replace(report, dropped=tuple(dropped), raised=raised)
 
 
 def _failure(entry: Law) -> str:
     """What went wrong in a host function that a law calls, or ""."""
-    if not calls.failures:
-        return ""
-    parts: tuple[Law | Auxiliary, ...] = (entry, *auxiliaries([entry]))
-    called = {function for part in parts for function in host_functions(part)}
     return "; ".join(
-        f"{function.name} raised {told}, at {function.place}"
-        for function, told in calls.failures.items()
-        if function in called
+        f"{function.name} raised {calls.failures[function]}, at {function.place}"
+        for function in _failed_functions(entry)
+    )
+
+
+def _failed_functions(entry: Law) -> list[HostFunction]:
+    if not calls.failures:
+        return []
+    called = {function for part in _parts(entry) for function in host_functions(part)}
+    return [function for function in calls.failures if function in called]
+
+
+def _parts(entry: Law) -> tuple[Law | Auxiliary, ...]:
+    return (entry, *auxiliaries([entry]))
+
+
+def _is_left_out_there(entry: Law) -> bool:
+    """Whether a law did nothing where a function of it raised, and the others may stay.
+
+    Not where it is asked whether something does *not* hold; and one that was ended is not called again.
+    """
+    denied = {function for part in _parts(entry) for function in denied_functions(part)}
+    return all(
+        function.answers_no and function not in denied and function not in calls.ended
+        for function in _failed_functions(entry)
     )
 
 

@@ -190,7 +190,8 @@ def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
         snapshot = Snapshot(laws=tuple(entry["laws"]), **columns)
         check_snapshot(snapshot)
         account = dict(entry["saturation"])
-        account |= {name: tuple(account.get(name, ())) for name in ("dropped", "rested", "by_round")}
+        lists = ("dropped", "raised", "rested", "by_round")
+        account |= {name: tuple(account.get(name, ())) for name in lists}
         check_account(account)
         regions.append(StoredRegion(snapshot, SaturationReport(**account), entry["terms"]))
     model = arrays["model"].tobytes() if "model" in arrays else None

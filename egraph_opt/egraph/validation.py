@@ -39,7 +39,8 @@ def check_account(account: Mapping[str, Any]) -> None:
     laws = [name.split("#")[0] if isinstance(name, str) else name for name in names]
     if not all(map(_is_key, laws)):
         raise ValueError("a count of no law")
-    if account["stop"] not in STOPS or not all(isinstance(text, str) for text in account["dropped"]):
+    told = (*account["dropped"], *account["raised"])
+    if account["stop"] not in STOPS or not all(isinstance(text, str) for text in told):
         raise ValueError("a saturation that ended otherwise than they do")
 
 

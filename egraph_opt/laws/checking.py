@@ -163,7 +163,16 @@ def _bound_all(
 
 def host_functions(entry: Law | Auxiliary) -> set[HostFunction]:
     """The host functions that a law or an auxiliary calls."""
-    pending = [term for statement in statements(entry) for term in _terms(statement)]
+    return _called([term for statement in statements(entry) for term in _terms(statement)])
+
+
+def denied_functions(entry: Law | Auxiliary) -> set[HostFunction]:
+    """The host functions in conditions that something does not hold."""
+    conditions = (each for statement in statements(entry) for each in unguarded(statement.conditions))
+    return _called([each.answer for each in conditions if isinstance(each, Absent)])
+
+
+def _called(pending: list[Expression]) -> set[HostFunction]:
     found = set()
     while pending:
         part = pending.pop()

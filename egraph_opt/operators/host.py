@@ -12,8 +12,8 @@ that it names as conditions answer True.  A tensor handed to a host function is 
 of tensors as a tuple of theirs.
 
 An exception there would kill the run and name no rule, so a host function answers a default instead, and the
-exception is kept in `calls`, for the laws that call the function to be left out.  An answer depends on
-nothing but the arguments: it is computed once, by how the arguments are written (see `egraph.objects`).
+exception is kept in `calls`: laws that call the function are left out there, or altogether.  An answer
+depends on nothing but the arguments: it is computed once, by how they are written (see `egraph.objects`).
 """
 
 from __future__ import annotations
@@ -69,12 +69,19 @@ class HostCalls(threading.local):
 
     Attributes:
         failures: by function the first exception.
+        ended: functions that did not come back.
         running: what is being called.
     """
 
     def __init__(self) -> None:
         self.failures: dict[HostFunction, str] = {}
+        self.ended: set[HostFunction] = set()
         self.running = RunningCall()
+
+    def forget(self) -> None:
+        """Forget what went wrong."""
+        self.failures.clear()
+        self.ended.clear()
 
 
 calls = HostCalls()
@@ -107,7 +114,14 @@ class HostFunction:
         except (Exception, SystemExit) as error:  # egglog turns one into a panic that names no rule
             _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
             calls.failures.setdefault(self, one_line(error))
+            if isinstance(error, HostTimeout):
+                calls.ended.add(self)
             return self.default
+
+    @property
+    def answers_no(self) -> bool:
+        """Whether a law does nothing where it raises."""
+        return not self.merges and self.default in (None, False)
 
     def computed(self, *arguments: Any) -> Any:
         """What it answers on values.

@@ -191,6 +191,8 @@ def saturate_region(
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
         setting.warn(f"a law was left out: {dropped}")
+    for raised in report.raised:
+        setting.warn(f"a law was left out where a function of it failed: {raised}")
     if report.rested:
         setting.warn(f"laws that matched too often were left out of some rounds: {', '.join(report.rested)}")
     inner: dict[int, list[Region]] = {}

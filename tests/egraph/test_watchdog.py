@@ -16,14 +16,15 @@ def hangs(x: int) -> bool:
 
 
 def test_a_call_that_hangs_is_ended_and_recorded() -> None:
-    calls.failures.clear()
+    calls.forget()
     with watched(seconds=0.2):
         assert hangs(1) is False
+    assert calls.ended == {hangs}
     assert "HostTimeout" in calls.failures.pop(hangs)
 
 
 def test_calls_that_come_back_are_left_alone() -> None:
-    calls.failures.clear()
+    calls.forget()
     with watched(seconds=0.2):
         assert hangs(0) is True
         time.sleep(0.3)

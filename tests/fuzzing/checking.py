@@ -70,11 +70,12 @@ def check(model: onnx.ModelProto, seed: int, *, costs: int = 1, every_node: bool
 
 
 def _grown(model: onnx.ModelProto, saturated: Saturated) -> Iterator[Finding]:
-    """Whether the e-graph is far bigger than the graph, or did not come to rest."""
+    """Whether the e-graph is far bigger than the graph, did not come to rest, or a law failed."""
     if saturated.region is None:
         return
     for region in saturated.region.walk():
         report, terms = region.saturation, len(region.lowered.terms)
+        yield from (Finding("crash", text) for text in report.failed)
         if report.nodes > 60 * terms + 400 or report.stop != "saturated":
             most = sorted(report.matches.items(), key=lambda item: -item[1])[:4]
             yield Finding(

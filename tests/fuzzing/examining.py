@@ -137,6 +137,7 @@ def judged(
     """What is wrong with a result."""
     report = result.report
     counts[report.status] += 1
+    yield from (Finding("crash", text) for text in report.warnings if text.startswith("a law was left out"))
     grown, usual = report.saturation.nodes, FACTOR * len(case.model.graph.node) + ROOM
     if grown > usual:
         yield Finding("growth", f"{len(case.model.graph.node)} nodes became {grown} e-nodes")

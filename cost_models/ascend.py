@@ -23,7 +23,6 @@ import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -55,6 +54,7 @@ from egraph_opt.cost_models.ascend_device import Device, KernelDevice
 from egraph_opt.cost_models.ascend_limits import beyond_pools
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
+from egraph_opt.forking import cached_property
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.rewrites.conditions.formats import RULES
 

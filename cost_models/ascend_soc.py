@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from itertools import product
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from egraph_opt.cost.parameter_files import SUFFIX, TomlFile, overrides_in, read
 from egraph_opt.cost.parameters import Parameter, overrides_of, resolved
 from egraph_opt.cost_models.ascend_compiler import PASSES
 from egraph_opt.errors import UnknownCostModelError
+from egraph_opt.forking import cached_property
 
 _PACKAGE = "egraph_opt.cost_models"
 _PREFIX = "ascend"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.errors import LimitsError
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.timed_runtime import Runtime
 from egraph_opt.measurement.estimates import LEAST, Estimator, Size
 from egraph_opt.measurement.specimen import UnmeasurableError, specimen_key, specimen_of

@@ -186,6 +186,18 @@ def test_names_are_imported_from_where_they_are_defined() -> None:
     assert not wrong
 
 
+def test_properties_are_kept_without_a_lock() -> None:
+    """That of functools has one until Python 3.12: see `forking`."""
+    kept = {
+        name
+        for name, tree in _trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "functools"
+        if any(entry.name == "cached_property" for entry in node.names)
+    }
+    assert not kept
+
+
 def test_no_two_classes_share_a_name() -> None:
     places = defaultdict(list)
     for name, tree in _trees().items():

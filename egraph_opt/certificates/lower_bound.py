@@ -23,11 +23,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.selection import SelectionProblem, Settled, settled
+from egraph_opt.forking import cached_property
 
 CLASS, NODE = "class", "node"
 

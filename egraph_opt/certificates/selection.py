@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from egraph_opt.certificates.errors import CertificateError
+from egraph_opt.forking import cached_property
 
 
 @dataclass(frozen=True)

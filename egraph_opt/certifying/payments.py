@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from egraph_opt.extraction.programs.linear import CycleCut, cycle_cut_rows, cycl
 from egraph_opt.extraction.programs.program import Relaxation
 from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.structure import Floats
+from egraph_opt.forking import cached_property
 
 SEPARATIONS = 60
 """Relaxations of a case, each with more cuts."""

@@ -112,8 +112,7 @@ UNKNOWN_RANKS = ((3,), (1,), (2, 3), ())
 ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""
 
-
-EPSILON = 2.0**-23
+EPSILON = float(np.finfo(np.float32).eps)
 """The step of float32 at 1."""
 
 

@@ -29,7 +29,7 @@ from egraph_opt.check.near_values import (
     other_arrays,
 )
 from egraph_opt.check.operands import settings_of
-from egraph_opt.check.scope import attributes_in, operators_in, roots_of
+from egraph_opt.check.scope import attributes_in, nodes_of, operators_in, roots_of
 from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
@@ -38,7 +38,7 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
-from egraph_opt.operators.declaration import operator_named, operators
+from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Expression, Function, constant, parts
 
@@ -194,9 +194,7 @@ def _with_constant(example: Example, place: int, array: Any) -> Example:
 
 def of_names(example: Example) -> Iterator[Made]:
     """Another operator of the same kind and settings instead of one: a comparison, a reduction."""
-    for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
-        if not isinstance(node.head, Function) or node.head.name not in operators():
-            continue
+    for node in nodes_of(example):
         for position, kind in enumerate(operator_named(node.head.name).kinds):
             if kind == "string":
                 old = node.arguments[position]
@@ -229,7 +227,7 @@ def _other_attributes(
 ) -> Iterator[tuple[Expression, int, Expression]]:
     """The operators of a term, the places of their attributes, and other values for these."""
     rng = np.random.default_rng(0)
-    for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
+    for node in nodes_of(example):
         for position in attributes_in(node):
             old, sort = node.arguments[position].head.value, node.head.parameters[position][1]
             for value in _other_values(example, node, position, numbers, rng):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from egraph_opt.check.inputs import Feeds
+from egraph_opt.forking import cached_property
 from egraph_opt.model.in_float64 import in_float64
 from egraph_opt.rebuild.conv_transpose import ConvTranspose
 

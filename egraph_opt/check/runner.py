@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import onnx
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
@@ -11,6 +9,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKern
 from egraph_opt.check.inputs import Feeds
 from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.roles import divides_integers
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.runtime import plain_options, plain_session
 
 CRASHES_ON_NOTHING = frozenset({"ConvTranspose", "Einsum", "GRU", "InstanceNormalization", "LSTM"})

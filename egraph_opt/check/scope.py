@@ -242,6 +242,12 @@ def roots_of(example: Example) -> tuple[Expression, ...]:
     return example.term if isinstance(example.term, tuple) else (example.term,)
 
 
+def nodes_of(example: Example) -> list[Expression]:
+    """The operators of an example's terms with all that they take, each once."""
+    found = dict.fromkeys(part for term in roots_of(example) for part in parts(term))
+    return [part for part in found if isinstance(part.head, Function) and part.head.name in operators()]
+
+
 def operators_in(terms: Iterable[Expression]) -> set[str]:
     """The names of the operators that terms are made of."""
     found = (part.head for term in terms for part in parts(term))

@@ -14,12 +14,12 @@ import onnx_ir as ir
 from egraph_opt.check.choices import spread
 from egraph_opt.check.near_values import other_arrays
 from egraph_opt.check.neighbours import of_attributes, of_names
-from egraph_opt.check.scope import roots_of
+from egraph_opt.check.scope import nodes_of, roots_of
 from egraph_opt.check.shorthands import replaced, with_arguments
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
-from egraph_opt.operators.declaration import operator_named, operators
-from egraph_opt.operators.expressions import Expression, Function, parts
+from egraph_opt.operators.declaration import operator_named
+from egraph_opt.operators.expressions import Expression
 
 MOST = 3
 """Pairs of each kind of change of one example."""
@@ -33,13 +33,13 @@ def side_by_side(example: Example) -> Iterator[Example]:
 
     What the two terms have in common is one in both.  They need not be well-typed.
     """
-    kinds = (
-        list({made.term: made for make in of_attributes(example, ()) if (made := make())}.values()),
-        list({made.term: made for make in of_names(example) if (made := make())}.values()),
-        [replace(example, term=term) for term in _swapped(example)],
-        list(_of_other_leaves(example)),
+    terms = (
+        dict.fromkeys(make().term for make in of_attributes(example, ())),
+        dict.fromkeys(make().term for make in of_names(example)),
+        dict.fromkeys(_swapped(example)),
     )
-    for kind in kinds:
+    kinds = [[replace(example, term=term) for term in kind] for kind in terms]
+    for kind in (*kinds, list(_of_other_leaves(example))):
         for other in spread(kind, MOST):
             yield replace(other, term=(*roots_of(example), *roots_of(other)), fires=False)
 
@@ -60,9 +60,7 @@ def _of_other_leaves(example: Example) -> Iterator[Example]:
 
 def _swapped(example: Example) -> Iterator[Expression | tuple[Expression, ...]]:
     """Terms with two operands of one operator in each other's place."""
-    for node in dict.fromkeys(part for term in roots_of(example) for part in parts(term)):
-        if not isinstance(node.head, Function) or node.head.name not in operators():
-            continue
+    for node in nodes_of(example):
         declared = operator_named(node.head.name)
         places = [k for k in declared.operand_positions if declared.kinds[k] != "tensors"]
         if len(places) > 1 and node.arguments[places[0]] != node.arguments[places[1]]:

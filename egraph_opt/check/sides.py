@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from egraph_opt.check.resolution import Fillers, Join, Joins, asks, fillers_of, without_places
 from egraph_opt.check.scope import NoAnswer, Rejected, Scope, conditions_of, hangs_on, patterns_of, written_by
 from egraph_opt.check.shorthands import spelled
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, without_guards
 from egraph_opt.operators.expressions import Expression, parts

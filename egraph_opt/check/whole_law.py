@@ -16,7 +16,7 @@ from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
 from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally, operators_in, roots_of
+from egraph_opt.check.scope import host_tally, nodes_of, operators_in
 from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
@@ -28,7 +28,6 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
-from egraph_opt.operators.expressions import Function, parts
 
 TERMS = 400
 """Terms of a law, spread over its statements."""
@@ -102,8 +101,15 @@ def _small(found: Outcome) -> list[TriedTerm]:
 
 def _wording(example: Example) -> tuple[str, ...]:
     """The operators of a term with what names them: one of many that say the same has to do."""
-    nodes = [part for term in roots_of(example) for part in parts(term) if isinstance(part.head, Function)]
-    return tuple(" ".join([n.head.name, *(str(a.head) for a in n.arguments[:1])]) for n in nodes)
+    return tuple(f"{n.head.name} {n.arguments[0].head if n.arguments else ''}" for n in nodes_of(example))
+
+
+def _by_model(examples: Iterable[Example]) -> Iterable[list[Example]]:
+    """Examples that are saturated together: of one opset, and with the same limits."""
+    together: dict[object, list[Example]] = {}
+    for example in examples:
+        together.setdefault((example.opset, example.limits), []).append(example)
+    return together.values()
 
 
 @dataclass
@@ -175,11 +181,8 @@ class _Gate:
         casts = "cast" in operators_in(terms)  # to types that may count less far
         bits = self.law.numerics == "bitwise"
         found = beside(firing, self.trying.numbers, most, few=few, long=casts, bits=bits)
-        together: dict[object, list[Example]] = {}
-        for variant in found:
-            together.setdefault((variant.opset, variant.limits), []).append(variant)
         number = count()
-        for alike in together.values():
+        for alike in _by_model(found):
             self._beside(self.trying.fired(alike), number)
 
     def _beside(self, examples: Iterable[Example], number: Iterator[int]) -> None:
@@ -204,11 +207,8 @@ class _Gate:
         found = [
             pair for each in (*shown, *spread(list(made.values()), PAIRED)) for pair in side_by_side(each)
         ]
-        together: dict[object, list[Example]] = {}
-        for pair in spread(found, most):
-            together.setdefault((pair.opset, pair.limits), []).append(pair)
         number = count(WHOLE)
-        for alike in together.values():
+        for alike in _by_model(spread(found, most)):
             self._beside(alike, number)
 
     def statement(self, side: Side, terms: int) -> None:

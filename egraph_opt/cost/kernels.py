@@ -7,12 +7,12 @@ written that it has none for; a model for other runtimes, which it does not take
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import onnx_ir as ir
 
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.facts.fact import Fact
+from egraph_opt.forking import cached_property
 from egraph_opt.inference.kernels import COMMON, Types, has_kernel, takes_types
 from egraph_opt.operators.declaration import OnnxForm
 from egraph_opt.operators.typing import types_of

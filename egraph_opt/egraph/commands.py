@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 
 from egraph_opt.egraph.analysis import analysis_rules, known_rules
 from egraph_opt.egraph.notes import relation_text, row_text
@@ -18,6 +18,7 @@ from egraph_opt.egraph.program import rule_text
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
 from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.bindings import Columns, columns_of
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.demand import rules_of_growth

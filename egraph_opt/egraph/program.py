@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from egraph_opt.egraph.admission import admitted
 from egraph_opt.egraph.companions import Companions, companions
 from egraph_opt.egraph.vocabulary import NONE, constant_text, host_text, object_text, quoted
 from egraph_opt.errors import LawError
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.sides import WHOLE
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Union
 from egraph_opt.operators.declaration import operators

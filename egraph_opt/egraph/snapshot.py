@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import CLASH, Fact
+from egraph_opt.forking import cached_property
 from egraph_opt.operators.declaration import operator_named
 
 Ints = npt.NDArray[np.int32]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, pointers, strong_components, topological, users_of
+from egraph_opt.forking import cached_property
 
 Choice = list[int]
 """Per class of a piece the chosen node, or -1."""

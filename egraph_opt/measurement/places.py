@@ -18,6 +18,7 @@ from pathlib import Path
 import onnx
 
 from egraph_opt.graph.timed_runtime import Feeds, Kernel, Runtime
+from egraph_opt.graph.union_find import UnionFind
 from egraph_opt.measurement.whole import feeds_for
 
 TAKES_IN = frozenset(
@@ -57,23 +58,16 @@ def timed_places(
     """
     named = _numbers(graph)
     unit = list(range(len(graph.node))) if together is None else _first_of(together)
-    leader = list(range(len(unit)))
-
-    def find(k: int) -> int:
-        while leader[k] != k:
-            leader[k] = leader[leader[k]]
-            k = leader[k]
-        return k
-
+    fused = UnionFind(range(len(unit)))
     ran: list[tuple[int, float]] = []  # a unit of each kernel
     known: set[int] = set()
     for kernel in kernels:
         units = sorted({unit[named[name]] for name in kernel.names if name in named})
         for other in units[1:]:
-            leader[find(other)] = find(units[0])
+            fused.join(other, units[0])
         ran += [(units[0], kernel.micros)] if units else []
         known.update(units)
-    owner = {k: find(k) for k in sorted(known)}
+    owner = {k: fused.find(k) for k in sorted(known)}
     _join(graph, unit, owner)
     micros: defaultdict[int, float] = defaultdict(float)
     counts: Counter[int] = Counter()

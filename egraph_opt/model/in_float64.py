@@ -10,14 +10,14 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 
 from egraph_opt.model.encoding import graphs_of, tensors_of
 
-TYPES = ("to", "dtype", "output_dtype", "stash_type")
-"""Attributes that name an element type."""
+TYPES = ("to", "dtype", "output_dtype")
+"""Attributes that name an element type; what a normalization computes in (`stash_type`) is left to it."""
 
 
 def in_float64(
     model: onnx.ModelProto, narrow: frozenset[int] = frozenset({TensorProto.FLOAT})
 ) -> onnx.ModelProto:
-    """A copy with float64 in the place of `narrow` types: of inputs, constants and casts, in bodies as well.
+    """A copy with float64 instead of `narrow` types: of inputs, constants and casts, in bodies as well.
 
     Other attributes stay: a model in which one of them says a type of its own may not load.
     """

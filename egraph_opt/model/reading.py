@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 import onnx_ir as ir
 from onnx import ModelProto, ValueInfoProto
 
 from egraph_opt.errors import ExternalDataError, InvalidModelError
+from egraph_opt.forking import cached_property
 from egraph_opt.model import external_data
 from egraph_opt.model.attributes import check_attributes
 from egraph_opt.model.element_types import check_types

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.forking import cached_property
 from egraph_opt.operators.expressions import OPERANDS, Function, Sort, declare, signature
 from egraph_opt.operators.tables import declare_known
 

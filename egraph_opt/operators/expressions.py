@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
-from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from egraph_opt.errors import LawError
+from egraph_opt.forking import cached_property
 from egraph_opt.operators.values import plain_value
 
 Kind = Literal["tensor", "tensors", "bundle", "string", "int", "object", "unit"]

@@ -11,7 +11,6 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import onnx_ir as ir
@@ -19,6 +18,7 @@ import onnx_ir as ir
 from egraph_opt.cost.constant_nodes import nodes_by_e_node
 from egraph_opt.cost.model import CostModel
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.differences import GraphDifference
 from egraph_opt.laws.elimination import Head, merged_heads
 from egraph_opt.laws.law import registered

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.repricing import Key
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.node_counts import computed_from_constants
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.limits import Clock

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 import onnx
 import onnx_ir as ir
 
 from egraph_opt.certificates.certificate import Certificate
+from egraph_opt.forking import cached_property
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.model.writing import (
     in_one_file,

@@ -15,6 +15,7 @@ import numpy as np
 
 from egraph_opt.cost.expansion import expand_pseudo, is_pseudo, stood_for
 from egraph_opt.extraction.structure import Ints
+from egraph_opt.graph.union_find import UnionFind
 from egraph_opt.pipeline.region_extraction import Extracted
 
 Shares = Mapping[str, float]
@@ -100,22 +101,15 @@ def _patches(part: Extracted, before: Mapping[int, Sequence[int]]) -> list[list[
     snapshot, after, there = part.choice.snapshot, part.solution.choice, part.choice.node
     changed = [c for c in range(snapshot.n_classes) if [k for k in (int(after[c]),) if k >= 0] != before[c]]
     lone = {c for c in changed if there[c] < 0 or not before[c]}
-    leader = {c: c for c in changed}
-
-    def find(c: int) -> int:
-        while leader[c] != c:
-            leader[c] = leader[leader[c]]
-            c = leader[c]
-        return c
-
+    together = UnionFind(changed)
     for c in changed:
         for node in {*before[c], int(after[c])} - {-1}:
             for child in snapshot.children(node):
                 if child in lone:
-                    leader[find(child)] = find(c)
+                    together.join(child, c)
     patches: defaultdict[int, list[int]] = defaultdict(list)
     for c in changed:
-        patches[find(c)].append(c)
+        patches[together.find(c)].append(c)
     return list(patches.values())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cached_property
 from typing import Any
 
 import onnx_ir as ir
@@ -12,6 +11,7 @@ import onnx_ir as ir
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.facts.fact import Fact
+from egraph_opt.forking import cached_property
 from egraph_opt.operators.declaration import Literal, operators
 from egraph_opt.operators.expressions import Constant, Expression
 from egraph_opt.report.node_text import printable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.facts.fact import ABSENT
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.constants import constant_of_node
 from egraph_opt.graph.names import Namer
 from egraph_opt.model.scratch import Scratch

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from egraph_opt.forking import cached_property
 from egraph_opt.verification.comparison import compare, compare_bits, name_of, paired_leaves
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inside import Inside, Tensors, Within, by_path, has_halves
@@ -28,17 +28,18 @@ class Closely:
 
     Attributes:
         bitwise: every bit has to be the same, where kernels settle it.
+        unrounded: says where nothing is rounded.
     """
 
     both: Inside
     bitwise: bool
     seed: int
+    unrounded: Unrounded
 
     def __post_init__(self) -> None:
         models = (self.both.original.model.proto, self.both.optimized.model.proto)
         self.bitwise = self.bitwise and not any(map(has_halves, models))
         self._perturbed = Perturbed(self.both.original.model, self.both.original.run, self.seed)
-        self._unrounded = Unrounded(self.both.original.model, self.both.optimized.model)
         self._usual: set[str] = set()
         self._bits_open = set().union(*map(bits_open, models))
         self._loose = set().union(*map(around_one, models))
@@ -89,7 +90,7 @@ class Closely:
             strict = bitwise or (rounded is not None and name not in rounded)
             only_nan = within is not None and within.cancels
             message = difference.message if strict else moved.judged(path, a, b, loosely, only_nan=only_nan)
-            if not message and self._unrounded(feeds, path):
+            if not message and self.unrounded(feeds, path):
                 message = f"nothing is rounded: {difference.message}"
             if message:
                 raise MismatchError(f"{self.both.kind(name)} {path!r} ({where}): {message}")

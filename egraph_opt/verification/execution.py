@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.isolation import CrashedBeforeError, step
 from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, deployed_options, plain_options, plain_session
 from egraph_opt.model import external_data

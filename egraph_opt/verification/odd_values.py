@@ -33,10 +33,10 @@ Spread = Literal[
     "rising",
     "falling",
 ]
-"""Of finite floats: magnitudes of 1e-3 to 1e4, the same of one sign, up to 300 and the same in all
-inputs of a shape or nearly so, one number for all that have the same
-first index, 1e-9 to 1e9, 1e-30 to 1e30, all of 1e-9; numbers that are whole, halves, or zero; so few of
-them that many are equal; and in order, so that the greatest or least comes last."""
+"""Of finite floats: magnitudes of 1e-3 to 1e4, the same of one sign, up to 300 and the same in all inputs of
+a shape or nearly so, one number for all that have the same first index, 1e-9 to 1e9, 1e-30 to 1e30, all of
+1e-9; numbers that are whole, halves, or zero; so few of them that many are equal; and in order, so that the
+greatest or least comes last."""
 
 Special = Literal["all", "zeros", "infinities", "nans", "subnormals", "largest"]
 """Floats that arithmetic treats apart: one kind at a few places, or all of them everywhere."""

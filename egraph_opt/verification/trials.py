@@ -17,12 +17,12 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import onnx
 
 from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
 from egraph_opt.verification.closely import Cheaply, Closely
@@ -64,16 +64,19 @@ MOST_SIZES, FEW_ELEMENTS = 32, 2**14
 """Assignments of sizes that are tried, and what inputs may hold without a thought for time."""
 
 ORDINARY = Within(1e-30, 1e18, both=False)
+UNROUNDED = Within(1e-30, 1e18, both=False, cancels=True)
+"""Numbers of which the rounding may decide: what differs counts where nothing is rounded, and NaN."""
+
 REAL_RANGES: Mapping[Spread, Within] = {
     "near": ORDINARY,
     "positive": ORDINARY,
     "negative": ORDINARY,
     "alike": ORDINARY,
-    "level": Within(1e-30, 1e18, both=False, cancels=True),
+    "level": UNROUNDED,
     "lattice": ORDINARY,
     "ties": ORDINARY,
-    "rising": ORDINARY,
-    "falling": ORDINARY,
+    "rising": UNROUNDED,
+    "falling": UNROUNDED,
     "tiny": Within(1e-30, 1e30),
     "middle": Within(1e-30, 1e30),
     "wide": Within(1e-35, 1e35, zeros=False),
@@ -167,7 +170,7 @@ class Trials:
         watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
         if watched is None:
             return None
-        closely = Closely(watched, self._bitwise, self.seed)
+        closely = Closely(watched, self._bitwise, self.seed, self.runs.unrounded)
         try:
             closely.note_usual(self._base, ORDINARY)
         except (ExecutionError, BudgetError):
@@ -227,7 +230,7 @@ class Trials:
         if not only or self.runs.loading > max(LOADING, SHARE * self.spent):
             return None
         watched = Inside.of(self.runs.before, self.runs.after, names=True, only=only)
-        return None if watched is None else Closely(watched, False, self.seed)
+        return None if watched is None else Closely(watched, False, self.seed, self.runs.unrounded)
 
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         known = self._constants.thresholds

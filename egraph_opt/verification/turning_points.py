@@ -35,7 +35,7 @@ _SIZED = frozenset(
 )
 COUNTED_IN: Mapping[int, int] = {
     **dict.fromkeys((TensorProto.UINT8, TensorProto.BFLOAT16), 257),
-    **dict.fromkeys((TensorProto.UINT16,), 65_537),
+    TensorProto.UINT16: 65_537,
     TensorProto.INT8: 129,
     TensorProto.INT16: 32_769,
     TensorProto.FLOAT16: 2_049,

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from egraph_opt.forking import cached_property
 from egraph_opt.model.encoding import bodies_of, tensors_of
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.model.in_float64 import in_float64
@@ -27,6 +27,7 @@ from egraph_opt.verification.budget import BudgetError
 from egraph_opt.verification.comparison import TOLERANCES, Array, Value, name_of, widened
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, load
 from egraph_opt.verification.inside import MOST_BYTES, Inside, Tensors, Watched
+from egraph_opt.verification.moving import moves
 
 NARROW = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
@@ -107,8 +108,7 @@ def _same(a: Array, b: Any) -> bool:
 
 
 def _wide(value: Value) -> Value:
-    floats = isinstance(value, np.ndarray) and value.dtype in TOLERANCES and value.dtype.kind != "c"
-    return value.astype(np.float64) if floats else value
+    return widened(value) if moves(value) and value.dtype.kind != "c" else value
 
 
 def _constants_are_exact(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:

@@ -23,6 +23,7 @@ STILL_ACCEPTED = {
     "quotient_by_shift": "few terms have a divisor whose rounded inverse is too large",
     "shift_before_instance_norm": "few volumes are shifted along an axis that is as long as that of channels",
     "order_of_channels": "no group but the first is normalized in another order than its neighbour",
+    "scale_of_known_factor": "few terms have three constants of which products of two alone are finite",
     "bounds_of_steps": "few pairs of quantizations differ by a zero point alone",
     "bound_of_probabilities": "what is below the last place of the inputs counts as rounding",
     "bound_of_exponentials": "the same",

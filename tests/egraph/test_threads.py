@@ -16,7 +16,7 @@ from onnx import ModelProto, parser
 
 from egraph_opt import optimize
 from egraph_opt.egraph.engines import engine_for
-from egraph_opt.forking import lock_across_forks
+from egraph_opt.forking import cached_property, lock_across_forks
 from egraph_opt.laws.selection import select
 
 
@@ -168,3 +168,33 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_fork() -> None:
     thread.join()
     assert wait_for([child], 20) == [0]
     assert not lock.locked()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_property_that_another_thread_computes_is_there_in_a_fork() -> None:
+    asked, answered, parent = threading.Event(), threading.Event(), os.getpid()
+
+    class Holder:
+        @cached_property
+        def process(self) -> int:
+            asked.set()
+            if os.getpid() == parent:
+                answered.wait(30)
+            return os.getpid()
+
+    holder = Holder()
+    thread = threading.Thread(target=lambda: holder.process)
+    thread.start()
+    asked.wait()
+
+    def child() -> None:
+        assert holder.process == Holder().process == os.getpid()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = multiprocessing.get_context("fork").Process(target=child)
+        process.start()
+    codes = wait_for([process], 20)
+    answered.set()
+    thread.join()
+    assert codes == [0]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
 from egraph_opt.check.runner import CRASHES_ON_NOTHING
+from egraph_opt.forking import cached_property
 
 from .feeding import Sizes, feeds_of, symbols_of
 from .widening import widened_feeds, widened_model

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -19,6 +18,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from egraph_opt.cost.registry import cost_model, named, parameters_of
+from egraph_opt.forking import cached_property
 from egraph_opt.lab.sweep.spec import Spec, SweptCost
 from egraph_opt.lab.sweep.spec_costs import Point
 from egraph_opt.laws.selection import select

@@ -63,12 +63,12 @@ def _turned_examples(rng):
 
 
 @law(numerics="reassociates", source="Swin, arXiv 2103.14030", uses=(either_side,), examples=_turned_examples)
-def through_binary_with_turned(op: String, x: Tensor, y: Tensor, p: Permutation, i: Int):
-    """f(Transpose_p(x), y) = Transpose_p(f(x, Transpose_p'(y))), where y is transposed like this as well"""
-    other = transpose(y, invert(p))
-    sunk = transpose(beside(op, x, other, i), p)
-    demand = guard(other, varies(y))
-    yield rewrite(beside(op, transpose(x, p), y, i), sunk, same_rank(x, y), demand, inverse="through_binary")
+def through_binary_with_turned(op: String, x: Tensor, y: Tensor, p: Permutation, i: Int, k: Int, n: Int):
+    """f(Transpose_p(x), y) = Transpose_p(f(x, Transpose_p'(y))), where the original has both transposes"""
+    outer, inner = transpose(x, p), transpose(y, invert(p))
+    sunk = transpose(beside(op, x, inner, i), p)
+    demand = guard(eq(outer, node(k)), eq(inner, node(n)), varies(y))
+    yield rewrite(beside(op, outer, y, i), sunk, same_rank(x, y), demand, inverse="through_binary")
 
 
 @hosted()

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import (
@@ -154,20 +155,20 @@ _RESIDUAL: dict[str, Any] = {
 
 
 @law("reshape", **_RESIDUAL, examples=_sums)
-def view_of_alike(x: Tensor, y: Tensor, op: String, d: Dims):
+def view_of_alike(x: Tensor, y: Tensor, op: String, d: Dims, k: Int):
     """Reshape_d(x op y) = Reshape_d(x) op Reshape_d(y) of the same dims, where one of these is written"""
     whole, apart = reshape(binary(op, x, y), d), binary(op, reshape(x, d), reshape(y, d))
     for viewed, other in ((x, y), (y, x)):
-        demand = guard(reshape(viewed, d), varies(other))
+        demand = guard(eq(reshape(viewed, d), node(k)), varies(other))
         yield rewrite(whole, apart, of_same_dims(x, y), demand, inverse="past_view")
 
 
 # In float16 onnxruntime does not round what is between two operators without a view between them.
 @law("reshape", **{**_RESIDUAL, "numerics": "reassociates"}, uses=(either_side,), examples=_residuals)
-def past_viewed(x: Tensor, y: Tensor, op: String, d: Dims, i: Int):
+def past_viewed(x: Tensor, y: Tensor, op: String, d: Dims, i: Int, k: Int):
     """Reshape(x) op y = Reshape(x op Reshape'(y)) of the same dims, where Reshape'(y) is written"""
     other = reshape(y, dims_before(x, d, y))
-    z, demand = beside(op, reshape(x, d), y, i), guard(other, varies(y))
+    z, demand = beside(op, reshape(x, d), y, i), guard(eq(other, node(k)), varies(y))
     yield rewrite(z, reshape(beside(op, x, other, i), d), demand, inverse="view_of_alike")
 
 

@@ -24,7 +24,7 @@ from egraph_opt.laws.sorts import Axis, Dims, Int, Settings, String, Tensor, Uni
 from egraph_opt.operators import binary, gather, softmax
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
 from egraph_opt.rewrites.conditions.values import all_vary
-from egraph_opt.rewrites.conditions.view_shapes import same_dims, same_rank
+from egraph_opt.rewrites.conditions.view_shapes import have_same_dims, same_dims, same_rank
 from egraph_opt.rewrites.slicing.gather import constant_indices, from_front, indices_of, is_vector
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -225,11 +225,6 @@ def operand_in_other_order(
 
 
 @hosted()
-def of_same_dims(x: Fact, y: Fact) -> bool:
-    return same_dims(x.shape, y.shape)
-
-
-@hosted()
 def permutes(x: Fact, i: Fact, axis: Axis) -> bool:
     return order_of.function(x, i, axis) is not None
 
@@ -252,7 +247,7 @@ def order_of_operands(op: String, x: Tensor, y: Tensor, i: Tensor, a: Axis):
     whole, apart = gather(binary(op, x, y), i, a), binary(op, gather(x, i, a), gather(y, i, a))
     for moved in (x, y):
         demand = guard(gather(moved, i, a), permutes(x, i, a), all_vary(x, y))
-        yield rewrite(whole, apart, of_same_dims(x, y), demand, inverse="operands_in_order")
+        yield rewrite(whole, apart, have_same_dims(x, y), demand, inverse="operands_in_order")
 
 
 # --- along two axes -------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import (
+    have_same_dims,
     kept_dims,
     known_dims,
     moved_dims,
@@ -112,9 +113,9 @@ def past_view(x: Tensor, y: Tensor, op: String, a: Dims, b: Dims):
 
 
 @hosted()
-def of_same_dims(x: Fact, y: Fact) -> bool:
-    """Of one shape, all of it known, without an axis that is 0: of that no dim could be inferred."""
-    return same_dims(x.shape, y.shape) and 0 not in (x.shape or ())
+def has_no_empty_axis(x: Fact) -> bool:
+    """Without an axis that is known to be 0: of that no dim of a view could be inferred."""
+    return x.shape is not None and 0 not in x.shape
 
 
 @hosted()
@@ -160,7 +161,7 @@ def view_of_alike(x: Tensor, y: Tensor, op: String, d: Dims, k: Int):
     whole, apart = reshape(binary(op, x, y), d), binary(op, reshape(x, d), reshape(y, d))
     for viewed, other in ((x, y), (y, x)):
         demand = guard(eq(reshape(viewed, d), node(k)), varies(other))
-        yield rewrite(whole, apart, of_same_dims(x, y), demand, inverse="past_view")
+        yield rewrite(whole, apart, have_same_dims(x, y), has_no_empty_axis(x), demand, inverse="past_view")
 
 
 # In float16 onnxruntime does not round what is between two operators without a view between them.

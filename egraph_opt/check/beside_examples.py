@@ -11,7 +11,7 @@ from itertools import chain
 from egraph_opt.check.choices import spread
 from egraph_opt.check.neighbours import Made, neighbours
 from egraph_opt.check.scope import operators_in, roots_of
-from egraph_opt.check.variants import long_ones, small_ones, variants, with_all_sizes
+from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums
 from egraph_opt.laws.law import Example
 
 FEW_TERMS, ANYHOW = 96, 32
@@ -66,7 +66,7 @@ def beside(
         yield from long_ones(example)
     for example in examples[:LONG] if bits else ():
         if operators_in(roots_of(example)) & SUMMING:
-            yield with_all_sizes(example, MANY)
+            yield from with_long_sums(example, MANY)
 
 
 def _near(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:

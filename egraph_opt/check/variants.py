@@ -188,10 +188,17 @@ def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Examp
         yield _replaced(example, size, change(size))
 
 
-def with_all_sizes(example: Example, size: int) -> Example:
-    """All sizes above 1 changed to one."""
-    dims = (d for value in example.operands.values for d in _dims(value))
-    return _resized(example, {d for d in dims if isinstance(d, int) and d > 1}, size)
+def with_long_sums(example: Example, size: int) -> Iterator[Example]:
+    """All sizes above 1 changed to one, or each of them where that would be too large."""
+    shapes = [tuple(d for d in _dims(v) if isinstance(d, int)) for v in example.operands.values]
+    sizes = {d for dims in shapes for d in dims if d > 1}
+
+    def fits(old: Collection[int]) -> bool:
+        return all(math.prod(size if d in old else d for d in dims) <= MOST_LONG for dims in shapes)
+
+    for old in [sizes] if fits(sizes) else [{d} for d in sorted(sizes)]:
+        if fits(old):
+            yield _resized(example, old, size)
 
 
 def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Example]:

@@ -231,6 +231,12 @@ def is_above_zero(s: float) -> bool:
     return s > 0
 
 
+@hosted()
+def has_exact_root(s: Float, q: Fact) -> bool:
+    """The operator computes with the root of the scale in float32, whatever the type of its inputs."""
+    return q.dtype != TensorProto.DOUBLE or float(np.sqrt(np.float32(s))) ** 2 == s
+
+
 def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     dims: tuple[Dims, ...] = (("N", 3, "L", 4), ("N", 3, "M", 4), ("N", 3, "M", 5))
@@ -244,6 +250,8 @@ def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(inside(mask + given, SINGLE) @ v)
     single = [g.input(d) for d in dims]
     yield g.fires(softmax("Softmax", scores(single[0], single[1], 0.5), LAST) @ single[2])
+    doubles = [g.input(("N", 3, 4, 4), TensorProto.DOUBLE) for _ in range(2)]
+    yield g.fires(softmax("Softmax", scores(*doubles, 0.25), LAST) @ doubles[0])
     yield from g.near_misses(
         (inside(given, TensorProto.DOUBLE) @ v, "the operator computes in float32"),
         (inside(given, SINGLE, SINGLE) @ single[2], "the weights are not rounded"),
@@ -251,6 +259,7 @@ def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
         (inside(given, SINGLE, kind="Hardmax") @ v, "no Softmax"),
         (inside(scores(single[0], single[1], 0.5), SINGLE) @ v, "scores are not of float16"),
         (softmax("Softmax", scores(single[0], single[1], -0.5), LAST) @ single[2], "the scale is negative"),
+        (softmax("Softmax", scores(*doubles, 0.5), LAST) @ doubles[0], "0.7071 is rounded to float32"),
     )
 
 
@@ -260,8 +269,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int, w: Flag
 
     A Softmax of float16 that is computed in float32 is the operator's softmax_precision.
     """
-    given, values = scores(q, k, s), kernel(is_values(v, q), is_above_zero(s))
-    yield equal(weights(given, LAST, w) @ v, attention(q, k, v, s, w), values)
+    given, values = scores(q, k, s), (has_exact_root(s, q), *kernel(is_values(v, q), is_above_zero(s)))
+    yield equal(weights(given, LAST, w) @ v, attention(q, k, v, s, w), *values)
     whole, known = masked_attention(q, k, v, m, s, w), (*values, *kernel(masks_scores(m, q, k)))
     logits = beside("Add", given, m, i)
     yield rewrite(weights(logits, LAST, w) @ v, whole, *known, inverse="attend")

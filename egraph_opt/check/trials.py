@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 from egraph_opt.check.agreement import (
     Claim,
     are_alike,
     difference,
+    differs_as_halves,
     is_beyond_rounding,
     is_excused,
     is_no_rounding,
@@ -121,9 +122,9 @@ class Original:
         return True
 
     @cached_property
-    def _has_floats(self) -> bool:
-        """Whether anything is computed in floats: of integers alone nothing is rounded."""
-        return not ALL_FLOATS.isdisjoint(element_types(self.model).values())
+    def _types(self) -> frozenset[int]:
+        """Of integers alone nothing is rounded; onnxruntime may compute in wider floats than 16 bits."""
+        return frozenset(element_types(self.model).values())
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -354,14 +355,12 @@ class Original:
 
     def _may_be_rounding(self, failure: Failure, claim: Claim) -> bool:
         """Whether numbers differ that the law may round otherwise, or what is read off such numbers."""
-        if not isinstance(failure.expected, np.ndarray) or not self._has_floats:
+        a, b = failure.expected, failure.found
+        if not isinstance(a, np.ndarray) or a.shape != b.shape or ALL_FLOATS.isdisjoint(self._types):
             return False
-        read_off = failure.expected.dtype.kind != "f" and (self.numerics == "finite" or claim == "in place")
-        return (
-            (self.numerics == "reassociates" or read_off)
-            and failure.expected.shape == failure.found.shape
-            and not is_no_rounding(failure.expected, failure.found)
-        )
+        read_off = a.dtype.kind != "f" and (self.numerics == "finite" or claim == "in place")
+        widened = TensorProto.FLOAT16 in self._types and differs_as_halves(a, b)
+        return (self.numerics == "reassociates" or read_off or widened) and not is_no_rounding(a, b)
 
     def _refer(self, trial: Trial, reference: Reference, tally: Tally, only: int | None) -> Failure | None:
         if any(node.domain for node in reference.model.graph.node):

@@ -63,7 +63,6 @@ NO_WINDOW_FITS = r"AveragePool\(pad\(|, 0\] became"
 """A window is longer than the image, of which onnxruntime makes a pixel all the same."""
 
 STILL_REFUSED: dict[str, str] = {
-    "ascend.vector.prologue": "float16",  # onnxruntime does not round between two nodes
     "associativity.associate_products": CANCELLED,
     "conv1d.past_resize": r"int8\[1, 2, 1, 0\]",  # of no pixels, in rows
     "convolution.scale_below_shift": CANCELLED,
@@ -72,7 +71,6 @@ STILL_REFUSED: dict[str, str] = {
     "pooling.maxima_of_maxima": NO_WINDOW_FITS,
     "reduction.pair_of_reductions": "int32",  # sums over several axes do not wrap where they overflow
     "reduction.reduction_is_global_pool": "pool_attributes",  # of an image without pixels
-    "softmax.logarithm_of_sum": "float16",  # of a single element, of which all is rounding
 }
 """Laws that the gate refuses on some of its terms, and what its message says of these: no model shows it."""
 

@@ -113,12 +113,6 @@ def past_view(x: Tensor, y: Tensor, op: String, a: Dims, b: Dims):
 
 
 @hosted()
-def has_no_empty_axis(x: Fact) -> bool:
-    """Without an axis that is known to be 0: of that no dim of a view could be inferred."""
-    return x.shape is not None and 0 not in x.shape
-
-
-@hosted()
 def dims_before(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     """The dims of x, where a view of it has those of y and changes them."""
     return x.shape if x.is_symbolic and same_dims(dims, y.shape) and not same_dims(x.shape, dims) else None
@@ -161,7 +155,7 @@ def view_of_alike(x: Tensor, y: Tensor, op: String, d: Dims, k: Int):
     whole, apart = reshape(binary(op, x, y), d), binary(op, reshape(x, d), reshape(y, d))
     for viewed, other in ((x, y), (y, x)):
         demand = guard(eq(reshape(viewed, d), node(k)), varies(other))
-        yield rewrite(whole, apart, have_same_dims(x, y), has_no_empty_axis(x), demand, inverse="past_view")
+        yield rewrite(whole, apart, have_same_dims(x, y), demand, inverse="past_view")
 
 
 # In float16 onnxruntime does not round what is between two operators without a view between them.

@@ -15,7 +15,7 @@ from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.facts.numbers import as_float, is_finite
 from egraph_opt.laws import Operands, assign, auxiliary, eq, guard, hosted, rule, table
-from egraph_opt.laws.sorts import Dims, Int, Name, String, Tensor
+from egraph_opt.laws.sorts import Axes, Dims, Int, Name, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, binary
 
 LARGEST: dict[int, float] = {
@@ -89,13 +89,23 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     return least[0] * least[1] >= SMALLEST[a.dtype]
 
 
-def product_fits(a: Fact, b: Fact) -> bool:
-    """A sum of products of the elements of two tensors overflows nowhere, as far as these are known."""
+def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
+    """A sum of products of the elements of two tensors overflows nowhere, as far as these are known.
+
+    Args:
+        axes: those of `a` along which there is a sum.
+    """
     x, y = known_elements(a), known_elements(b)
     if not x or not y or a.shape is None or a.dtype not in LARGEST:
         return True
-    summed = a.shape[-1] if a.shape and isinstance(a.shape[-1], int) else 1
+    summed = math.prod(d for axis in axes if a.shape and isinstance(d := a.shape[axis], int))
     return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
+
+
+@hosted()
+def may_sum(c: Fact, w: Fact, axes: Axes) -> bool:
+    """A shift of which the sums of W * c along some axes of the weight W may be another shift."""
+    return is_finite_constant(c) and product_fits(w, c, axes)
 
 
 @hosted()

@@ -30,6 +30,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_shift,
     known_elements,
     may_scale,
+    may_sum,
     per_channel,
     static_dims,
     static_shape,
@@ -190,9 +191,11 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 )
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding"""
-    known = (shifts(c, window), guard(is_no_computed_bias(b, w)), unchained("Add", x))
+    row = axes_of_a_row(w)
+    fits = (shifts(c, window), may_sum(c, w, row))
+    known = (*fits, guard(is_no_computed_bias(b, w)), unchained("Add", x))
     for weight in scaled_columns(x, w, c, window):
-        bias = total(b, reduce("ReduceSum", weight, axes_of_a_row(w), 0))
+        bias = total(b, reduce("ReduceSum", weight, row, 0))
         yield equal(conv(x + c, w, b, window), conv(x, w, bias, window), *known)
 
 

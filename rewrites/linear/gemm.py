@@ -7,11 +7,14 @@ Gemm(A, B, C) -> Gemm(A, alpha * B, beta * C) with factors of 1
 Gemm(A, B) = A @ B
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, number_like
 from egraph_opt.laws.sorts import Float, Int, Tensor
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
@@ -59,12 +62,13 @@ def transposed_product(a: Tensor, b: Tensor):
 
 @hosted()
 def turned_a(s: GemmSettings) -> GemmSettings:
-    return replace(s, trans_a=1 - s.trans_a)
+    """Any number but 0 says that A is transposed."""
+    return replace(s, trans_a=int(not s.trans_a))
 
 
 @hosted()
 def turned_b(s: GemmSettings) -> GemmSettings:
-    return replace(s, trans_b=1 - s.trans_b)
+    return replace(s, trans_b=int(not s.trans_b))
 
 
 @hosted()
@@ -78,7 +82,19 @@ def plain_b(s: GemmSettings) -> GemmSettings | None:
     return replace(s, trans_b=0) if s.trans_b else None
 
 
-@law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_transpose_into_gemm")
+def _flag_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    a, b, flags = g.input((4, "N")), g.input((3, "N")), GemmSettings(trans_a=2, trans_b=-1)
+    yield g.fires(gemm(transpose(a, (1, 0)), transpose(b, (1, 0)), none(), flags))
+
+
+@law(
+    "gemm",
+    numerics="reassociates",
+    kind="fuse",
+    source="onnxoptimizer fuse_transpose_into_gemm",
+    examples=_flag_examples,
+)
 def transposes_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B; constants are turned"""
     whole, t = gemm(a, b, c, s), (1, 0)

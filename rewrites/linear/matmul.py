@@ -29,6 +29,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_scale,
     is_shift,
     may_scale,
+    may_sum,
     product_fits,
     static_shape,
 )
@@ -111,11 +112,17 @@ def summed_axis(w: Fact) -> Axes | None:
     return None if w.rank is None else (w.rank - 2,)
 
 
-@law(kind="move", uses=(affine, weights))
+def _large_shift(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    shifted, weight = g.input((3, 2)) + g.constant(1.0), g.constant(np.full((2, 5), 3e38))
+    yield g.near_miss(shifted @ weight, why="the shift behind would be infinite")
+
+
+@law(kind="move", uses=(affine, weights), examples=_large_shift)
 def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x + c) @ W = x @ W + c @ W"""
     moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, 0)), summed_axis(w), 1)
-    known = (guard(is_shift(c)), moves("Add", x, c), of_weight(x + c, w, 0))
+    known = (may_sum(c, w, summed_axis(w)), guard(is_shift(c)), moves("Add", x, c), of_weight(x + c, w, 0))
     yield rewrite((x + c) @ w, x @ w + moved, *known, because="forgets c")
 
 

@@ -28,6 +28,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_present,
     is_scale,
     is_shift,
+    may_sum,
     overflows_nowhere,
     static_shape,
 )
@@ -173,9 +174,10 @@ def _shifted(rng: np.random.Generator) -> Iterator[Example]:
 def shift_into_bias(x: Tensor, k: Tensor, w: Tensor, r: Tensor, b: Tensor, rest: Tensors, n: Tensor,
                     h: Tensor, c: Tensor, s: RecurrentLayer):  # fmt: skip
     """RNN(x + k; W, R, b) = RNN(x; W, R, b + [W @ k, 0]) for numbers k of each feature, or one"""
-    rows = reduce("ReduceSum", w * reshape(k, features_of(x, k, w)), (2,), 0)
+    features = (2,)
+    rows = reduce("ReduceSum", w * reshape(k, features_of(x, k, w)), features, 0)
     moved = pad(rows, "constant", behind_rows(w), 0.0)
-    known = guard(is_shift(k)), *moves("Add", x, k)
+    known = may_sum(k, w, features), *guard(is_shift(k)), *moves("Add", x, k)
     before = recurrent(x + k, listed_with(w, r, b, rest), n, h, c, s)
     for bias, present in ((b + moved, is_present(b)), (moved, is_absent(b))):
         one = recurrent(x, listed_with(w, r, bias, rest), n, h, c, s)

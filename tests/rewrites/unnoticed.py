@@ -16,6 +16,7 @@ UNNOTICED: dict[str, int] = {
     "approximate.double_in_float": 2,
     "approximate.steep_in_float": 1,
     "associativity.associate": 2,  # of two constants of which the product is infinite
+    "attention.attend": 3,  # a rounded scale shows where a mask takes scores away
     "attention.masks_meet": 1,  # of constants that take each other away it goes wrong
     "batchnorm.shift_after_batchnorm": 1,  # of constants that take each other away it goes wrong
     "bounds.bound_of_choice": 1,  # where ONNX has no Max of a type
@@ -27,6 +28,7 @@ UNNOTICED: dict[str, int] = {
     "constants.shifts_meet": 3,  # of constants that take each other away it goes wrong
     "convolution.point_behind_transposed": 1,  # a bias that is computed, of which no term was found
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong
+    "convolution.shift_before_conv": 2,  # of weights that are too large it goes wrong
     "elementwise.one_slope_for_all": 1,
     "expand.past_where": 1,
     "gather.operands_in_order": 1,  # two ranks of which both have the axis, permuted alike
@@ -43,8 +45,8 @@ UNNOTICED: dict[str, int] = {
     "normalization.scale": 4,  # of constants, those without elements only
     "normalization.shift_of_instances": 1,  # of constants that take each other away it goes wrong
     "normalization.variance": 1,  # of constants alone it goes wrong
-    "norms.shift_of_exponents": 1,
     "onnxruntime.operators.norm_of_residual": 3,  # of a level row, where roundings show
+    "recurrent.shift_into_bias": 2,  # of weights that are too large it goes wrong
     "resize.by_one": 1,
     "resize.sum_of_resizes": 1,
     "selection.scale_of_part": 1,
@@ -67,8 +69,10 @@ STILL_REFUSED: dict[str, str] = {
     "conv1d.past_resize": r"int8\[1, 2, 1, 0\]",  # of no pixels, in rows
     "convolution.scale_below_shift": CANCELLED,
     "matmul.constant_products": CANCELLED,
+    "matmul.shift_before_product": CANCELLED,
     "padding.pad_into_average_pool": NO_WINDOW_FITS,
     "pooling.maxima_of_maxima": NO_WINDOW_FITS,
+    "recurrent.product_into_weights": "Pow",  # of infinities onnxruntime's LSTM makes numbers
     "reduction.pair_of_reductions": "int32",  # sums over several axes do not wrap where they overflow
     "reduction.reduction_is_global_pool": "pool_attributes",  # of an image without pixels
 }

@@ -1,5 +1,7 @@
 """What laws of this project said until the gate looked at it."""
 
+from dataclasses import replace
+
 import numpy as np
 from onnx import TensorProto as T
 
@@ -7,15 +9,19 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axes, Axis, Dims, Flag, Float, Settings, Tensor, hosted, rewrite, sqrt
 from egraph_opt.laws.algebra import relu
 from egraph_opt.operators import (
+    GemmSettings,
     Literal,
     arg_reduce,
     cast,
+    gemm,
     group_norm,
     instance_norm,
     literal,
+    none,
     reduce,
     reshape,
     softmax,
+    transpose,
     unary,
 )
 from egraph_opt.rewrites.conditions.combining import may_combine
@@ -216,3 +222,21 @@ def shift_of_known_summand(x: Tensor, y: Tensor, a: Tensor, c: Tensor):
     Wrong of a large constant x, which is infinite once it is shifted by both.
     """
     yield rewrite(((x + a) + y) + c, (x + (a + c)) + y, may_combine("Add", a, c), because="one constant less")
+
+
+# --- settings that are numbers, of which ONNX asks whether they are 0 --------------------------------------
+
+
+@hosted()
+def turned_over(s: GemmSettings) -> GemmSettings:
+    return replace(s, trans_a=1 - s.trans_a)
+
+
+def _turned_twice(g):
+    return gemm(transpose(g.input((4, 5)), (1, 0)), g.input((5, 3)), none(), GemmSettings(trans_a=2))
+
+
+@wrong("reassociates", _turned_twice)
+def transposed_by_any_number(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
+    """Gemm(T(A), B, C) = Gemm(A, B, C) with 1 - transA, which is -1 where transA is 2"""
+    yield rewrite(gemm(transpose(a, (1, 0)), b, c, s), gemm(a, b, c, turned_over(s)), because="one node less")

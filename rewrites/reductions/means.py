@@ -18,11 +18,19 @@ from egraph_opt.operators import binary, reduce
 from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import is_scale, is_shift
 from egraph_opt.rewrites.conditions.values import is_float
-from egraph_opt.rewrites.reductions.norms import is_one_along
 
 law = laws_of("reduction", numerics="reassociates", kind="move", serves="arithmetic")
 
 ALL = "what is not reduced is more to compute"
+
+
+@hosted()
+def is_one_along(m: Fact, x: Fact, axes: Axes) -> bool:
+    """m has one number for all elements that are reduced together."""
+    if m.rank is None or x.rank is None or m.rank > x.rank:
+        return False
+    ahead = x.rank - m.rank
+    return all(axis < ahead or m.shape[axis - ahead] == 1 for axis in axes)  # type: ignore[index]
 
 
 @hosted()

@@ -46,7 +46,7 @@ mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants $(OPTIONS)
 
 # All laws, or with WHICH=changed those that have changed since, on many terms, and every one of their conditions;
-# writes which of them passed (tests/rewrites/accepted.json).  All take an hour.
+# writes which of them passed (tests/rewrites/accepted.json).  All take two hours.
 WHICH ?= all
 
 laws: $(VENV)/.dev

@@ -238,5 +238,8 @@ def _turned_twice(g):
 
 @wrong("reassociates", _turned_twice)
 def transposed_by_any_number(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
-    """Gemm(T(A), B, C) = Gemm(A, B, C) with 1 - transA, which is -1 where transA is 2"""
+    """Gemm(T(A), B, C) = Gemm(A, B, C) with 1 - transA
+
+    Wrong where transA is 2, which transposes: -1 does so, too.
+    """
     yield rewrite(gemm(transpose(a, (1, 0)), b, c, s), gemm(a, b, c, turned_over(s)), because="one node less")

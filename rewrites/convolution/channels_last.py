@@ -151,10 +151,13 @@ def _sunk_examples(rng: np.random.Generator) -> Iterator[Example]:
     uses=(weights,),
     examples=_sunk_examples,
 )
-def of_channels_brought_last(z: Tensor, w: Tensor, q: Permutation):
-    """Transpose(x) @ W = Transpose(Conv(x, W')) for channels that Transpose brings last"""
+def of_channels_brought_last(z: Tensor, w: Tensor, q: Permutation, k: Int):
+    """Transpose(x) @ W = Transpose(Conv(x, W')) for channels that Transpose brings last
+
+    Of products of the original: the convolutions that `of_channels_last` makes products of would come back.
+    """
     x = transpose(z, q)
     weight = reshape(transpose(w, (1, 0)), kernel_of_matrix(x, w, undone(q)))
     sunk = transpose(conv(z, weight, none(), pixel_window(z)), q)
-    demand = guard(is_large(x, undone(q)), varies(z), of_weight(x, w, 0))
+    demand = guard(is_large(x, undone(q)), varies(z), of_weight(x, w, 0), eq(x @ w, node(k)))
     yield rewrite(x @ w, sunk, kernel(is_no_double(z)), demand, inverse="of_channels_last")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-FILE = Path(__file__).resolve().parent / "results" / "compare.json"
+import result_files
+from result_files import RESULTS, Row
+
+FILE = RESULTS / "compare.json"
 COSTS = ("nodes", "ascend")
 OURS, ORIGINAL, EXTENDED = "saturation", "original", "ort-extended"
 GREEDY = ("general", "fixed-point", "best-order")
 SMALL = 1e-9
-Row = dict[str, Any]
+OTHER = 0.01
+"""The share from which on a price is another one than that of the page of results."""
 
 
 def models() -> dict[str, dict[str, Row]]:
@@ -95,7 +97,22 @@ def order_summary() -> str:
             f"- `{cost}`: {mean:.1%} (geometric mean of {len(shares)} models), largest {shares[name]:.1%}"
             f" (`{name}`), above zero on {above}, below on {below}."
         )
+    here = {cost: {name: ours(rows, cost) for name, rows in models().items()} for cost in COSTS}
+    there = {cost: {name: row[cost]["after"] for name, row in result_files.rows().items()} for cost in COSTS}
+    other = {cost: len(differing(here[cost], there[cost])) for cost in COSTS}
+    if any(other.values()):
+        counted = ", ".join(f"{count} (`{cost}`)" for cost, count in other.items())
+        lines.append(
+            "- Laws and cost models have changed since these rows were made. On [Results](results.md), whose"
+            f" rows are newer, saturation reaches other figures on {counted} of {len(models())} models."
+        )
     return "\n".join(lines)
+
+
+def differing(here: Mapping[str, float], there: Mapping[str, float]) -> list[str]:
+    """The models whose prices are others there, by more than one percent."""
+    both = [name for name in here if name in there]
+    return [name for name in both if not math.isclose(here[name], there[name], rel_tol=OTHER)]
 
 
 TABLES = (order_table, order_summary)

@@ -15,22 +15,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from compare_figures import TABLES as COMPARED
 from latency_figures import latency, latency_summary
+from result_files import GROUPS, RESULTS, Row, results, rows
 from speed_figures import speed_table
 from tensat_figures import TABLES as TENSAT
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 PAGES = (
     ROOT / "README.md",
     *(ROOT / "docs" / "pages" / f"{name}.md" for name in ("results", "speed", "tensat", "greedy")),
 )
-GROUPS = ("trained", "exports", "light")
-"""The files of results, in the order in which tables name their models."""
-
 SATURATED = ("nodes", "ascend")
 """Cost models with an e-graph of their own."""
 COSTS = (*SATURATED, "flops", "bytes")
@@ -39,30 +35,6 @@ ROUNDING = 1e-9
 """Relative; the same prices in another order add up to as much."""
 
 MARKED = re.compile(r"^(<!-- figures: (\w+) -->\n).*?^(<!-- end -->)$", re.MULTILINE | re.DOTALL)
-Row = dict[str, Any]
-
-
-def results(group: str) -> dict[str, Any]:
-    """One file of results: `versions`, and by name of a model `models`, `seconds`, `memory`."""
-    found: dict[str, Any] = json.loads((RESULTS / f"{group}.json").read_text(encoding="utf-8"))
-    return found
-
-
-def rows(*groups: str) -> dict[str, Row]:
-    """By name what was measured of the models of these groups, or of all: figures, `seconds`, `memory`.
-
-    Models that failed are not among them, see `failures`.
-    """
-    found = {}
-    for group in groups or GROUPS:
-        table = results(group)
-        for name, row in table["models"].items():
-            if "error" in row:
-                continue
-            found[name.removesuffix(".onnx")] = row | {
-                key: table[key].get(name, {}) for key in ("seconds", "memory")
-            }
-    return found
 
 
 def failures() -> list[str]:

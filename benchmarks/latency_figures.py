@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from result_files import RESULTS
 
-RESULTS = Path(__file__).resolve().parent / "results"
 RIVALS = ("onnxsim", "OnnxSlim")
+SUMMARY_HEAD = (
+    *("models", "number", "egraph-opt", *RIVALS),
+    *("over the best tool", "at least 1.10", "below 0.98"),
+)
 OURS = "onnxruntime"
 WITH_OPERATORS = "onnxruntime+onnxruntime.operators"
 Row = dict[str, Any]
@@ -89,48 +92,48 @@ def latency_summary() -> str:
     said, rows = measured()
     trained = {name: row for name, row in rows.items() if "/" in name and not name.startswith("light/")}
     lines = [
-        f"Timed on {said['machine']}, one thread, onnxruntime {said['versions']['onnxruntime']}.",
+        f"How many times as fast as the original (geometric means), on {said['machine']}, onnxruntime"
+        f" {said['versions']['onnxruntime']}:",
         "",
-        _summary(f"{len(rows)} models", rows),
-        _summary(f"{len(trained)} trained models from wheels, on which nothing was fitted", trained),
+        f"| {' | '.join(SUMMARY_HEAD)} |",
+        f"| --- |{' ---: |' * (len(SUMMARY_HEAD) - 1)}",
+        _summary("all, one thread", rows),
+        _summary("trained ones, on which nothing was fitted", trained),
     ]
+    has_two = (RESULTS / "latency2.json").exists()
+    if has_two:
+        lines.append(_summary("all that were timed with two threads", measured("latency2.json")[1]))
+    lines.append("")
     both = {name: row for name, row in rows.items() if speed(row, WITH_OPERATORS) is not None}
     if both:
         speeds = [geometric([row[way]["speedup"] for row in both.values()]) for way in (OURS, WITH_OPERATORS)]
         lines.append(
-            f"- **With the runtime's own operators** (`onnxruntime.operators`): {speeds[1]:.3f} instead of"
+            f"With the runtime's own operators (`onnxruntime.operators`) {speeds[1]:.3f} instead of"
             f" {speeds[0]:.3f} on {len(both)} models."
         )
-    if (RESULTS / "latency2.json").exists():
-        lines.append(_summary("Two threads", measured("latency2.json")[1]))
-    else:
-        lines.append("- **Two threads:** not measured; there is no `latency2.json`.")
-    lines += [
-        f"- **Not timed:** {name.removesuffix('.onnx')}: {row['error']}."
-        for name, row in said["models"].items()
-        if "error" in row
-    ]
     pairs = [_share(row, k) for row in rows.values() for k in (0, 1)]
     error = median(abs(p / m - 1) for p, m in pairs)
     lines.append(
-        f"- **Predicted against measured**, whole models before and after: median error {100 * error:.0f} %,"
-        f" rank correlation {rank_correlation(pairs):.3f}."
+        f"Predictions for whole models, before and after: median error {100 * error:.0f} %, rank correlation"
+        f" {rank_correlation(pairs):.3f}."
     )
-    return "\n".join(lines)
+    missing = [
+        f"{name.removesuffix('.onnx')} was not timed: {row['error']}."
+        for name, row in said["models"].items()
+        if "error" in row
+    ]
+    return "\n".join([*lines, *missing, *([] if has_two else ["Two threads were not measured."])])
 
 
 def _summary(what: str, rows: dict[str, Row]) -> str:
+    """A row of the table: all models together."""
     ours = [row[OURS]["speedup"] for row in rows.values()]
-    beside = [row[OURS]["speedup"] / best_rival(row) for row in rows.values()]
-    tools = ", ".join(
-        f"{tool} {geometric([s for row in rows.values() if (s := speed(row, tool)) is not None]):.3f}"
+    over = geometric([row[OURS]["speedup"] / best_rival(row) for row in rows.values()])
+    tools = [
+        f"{geometric([s for row in rows.values() if (s := speed(row, tool)) is not None]):.3f}"
         for tool in RIVALS
-    )
+    ]
     slower = [name for name, row in rows.items() if row[OURS]["speedup"] < 0.98]
-    named = f" ({', '.join(slower)})" if slower else ""
-    return (
-        f"- **{what}:** {geometric(ours):.3f} times as fast as the original in the geometric mean ({tools});"
-        f" {geometric(beside):.3f} times the best of the greedy tools and the original, model by model;"
-        f" {len(slower) or 'none'} slower by more than 2 %{named};"
-        f" {sum(s >= 1.1 for s in ours)} at least 1.10."
-    )
+    counts = (sum(s >= 1.1 for s in ours), ", ".join(slower) or "none")
+    cells = (what, len(rows), f"{geometric(ours):.3f}", *tools, f"{over:.3f}", *counts)
+    return f"| {' | '.join(map(str, cells))} |"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from latency_figures import geometric
+from result_files import RESULTS
 
-RESULTS = Path(__file__).resolve().parent / "results"
 BESIDE = "OnnxSlim"
 WAYS = ("nodes", "verified", "OnnxSlim", "onnxsim")
 

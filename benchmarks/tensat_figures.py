@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from networks import NETWORKS
+from result_files import RESULTS
 
-RESULTS = Path(__file__).resolve().parent / "results"
 MEASURED, PRICED = "onnxruntime", "ascend"
 GREEDY = "tree"
 UNKNOWN = "-"

@@ -352,8 +352,9 @@ def test_one_line_is_all_that_a_quiet_run_prints(model: Path, tmp_path: Path) ->
     assert (tmp_path / "out.onnx").exists()
 
 
-def test_a_report_on_stdout_is_json_and_nothing_else(model: Path, tmp_path: Path) -> None:
-    result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", "--report", "-")
+@pytest.mark.parametrize("option", ["--report", "--json"])
+def test_a_report_on_stdout_is_json_and_nothing_else(model: Path, tmp_path: Path, option: str) -> None:
+    result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", option, "-")
     assert json.loads(result.stdout)["nodes"]["runtime_after"] == 1
     assert (tmp_path / "out.onnx").exists()
     assert not Path("-").exists()

@@ -144,7 +144,7 @@ def optimize(
         bool | None,
         typer.Option(
             "--measure/--no-measure",
-            help="Time the result beside the original in onnxruntime; a slower one is not handed out.",
+            help="Time the result against the original in onnxruntime; a slower one is not handed out.",
             show_default="as the cost model asks",
         ),
     ] = None,
@@ -156,7 +156,9 @@ def optimize(
     report: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.json", help="Write the report as JSON, too; - writes that alone to stdout."
+            *("--report", "--json"),
+            metavar="FILE.json",
+            help="Write the report as JSON, too; - writes that alone to stdout.",
         ),
     ] = None,
     html: HtmlOption = None,
@@ -258,7 +260,7 @@ def optimize(
     if report == STDOUT:
         typer.echo(_json(result.report.to_dict()), nl=False)
     elif verbose:
-        Console(highlight=False, stderr=written == STDOUT).print(result.report)
+        Console(highlight=False, stderr=written == STDOUT).print(result.report, crop=False)
     else:
         from egraph_opt.report.summary import first_screen, headline
 

@@ -108,7 +108,7 @@ def growth(
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """E-nodes, rounds and seconds of saturation beside how large models are."""
+    """E-nodes, rounds and seconds of saturation by how large models are."""
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model

@@ -46,7 +46,7 @@ def sensitivity(
     extractor: Annotated[str, typer.Option(metavar="NAME", help="How to choose.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell the interval of each parameter in which the chosen graph stays, and what changes at its ends."""
+    """Print the interval of each parameter in which the chosen graph stays, and what changes at its ends."""
     if within is not None and not within > 1:
         raise typer.BadParameter("must be above 1", param_hint="--within")
     overrides = parsed_overrides(set_)

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from egraph_opt.lab.greedy.passes import Pass
     from egraph_opt.lab.greedy.study import OrderRun, OrderStudy
 
-study = typer.Typer(help="Experiments: what orders of passes reach beside saturation.", no_args_is_help=True)
+study = typer.Typer(
+    help="Experiments: what orders of passes reach, compared with saturation.", no_args_is_help=True
+)
 app.add_typer(study, name="study")
 
 RULESETS = "rulesets"
@@ -49,12 +51,12 @@ def orders(
     random: Annotated[int, typer.Option(min=0, help="How many random orders.")] = 0,
     search: Annotated[int, typer.Option(min=0, help="Steps of a local search over orders.")] = 0,
     pairs: Annotated[bool, typer.Option(help="Which two passes spoil each other.")] = False,
-    verify: Annotated[bool, typer.Option(help="Run what each order made beside the original.")] = False,
+    verify: Annotated[bool, typer.Option(help="Compare what each order made with the original.")] = False,
     seed: Annotated[int, typer.Option(help="Of random orders and of the search.")] = 0,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A CSV file, a row a run.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Passes in an order, of the same laws, beside saturation: the price of ordering.
+    """Passes in an order, of the same laws, against saturation: the price of ordering.
 
     A pass is a ruleset, applied alone to its fixed point, of which the cheapest graph is kept (gated) or the
     one with most of what it wrote (blind); what it replaced is forgotten.

@@ -79,18 +79,21 @@ class PreparedTerms:
 
     def keep(self) -> None:
         """Write down what was not in the file; of two processes the last one's is kept."""
-        with _lock:
+        with _lock:  # while it is written, too: of two threads the last one's would not be the larger
             if self.path is None or not self._changed:
                 return
             self._changed = False
-            content = json.dumps(_encoded(self.rules))
-        try:
-            head = json.dumps({"format": FORMAT, "digest": _digest(content)})
-            replace_text(self.path, f"{head}\n{content}")
-            for old in sorted(self.path.parent.glob("rules-*.json"), key=_age)[MOST_FILES:]:
-                old.unlink(missing_ok=True)
-        except OSError as error:
-            _log.debug("%s: terms of rules are not kept: %s", self.path, error)
+            try:
+                self._write(self.path)
+            except OSError as error:
+                _log.debug("%s: terms of rules are not kept: %s", self.path, error)
+
+    def _write(self, path: Path) -> None:
+        content = json.dumps(_encoded(self.rules))
+        head = json.dumps({"format": FORMAT, "digest": _digest(content)})
+        replace_text(path, f"{head}\n{content}")
+        for old in sorted(path.parent.glob("rules-*.json"), key=_age)[MOST_FILES:]:
+            old.unlink(missing_ok=True)
 
     def _read(self, path: Path) -> None:
         try:

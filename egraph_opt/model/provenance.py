@@ -19,6 +19,9 @@ from egraph_opt.model.encoding import graphs_of
 OF_MODEL = "egraph_opt"
 """The entry of a model: JSON with version, options and the hash of what was optimised."""
 
+GROWN = "constants_grown_by"
+"""What that entry says of the bytes that computed constants have added, in all optimisations so far."""
+
 LAWS, NODES, COST = "egraph_opt.laws", "egraph_opt.nodes", "egraph_opt.cost"
 """The entries of a node: laws and original nodes, separated by commas, and what is paid for it."""
 
@@ -97,6 +100,12 @@ def said_of(props: Mapping[str, str]) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def grown_by(metadata: ModelProto) -> int:
+    """The bytes by which the constants of a model have grown in optimisations before."""
+    said = said_of({entry.key: entry.value for entry in metadata.metadata_props}).get(GROWN, 0)
+    return said if type(said) is int and said > 0 else 0
 
 
 def hash_of(original: Path | ModelProto) -> str:

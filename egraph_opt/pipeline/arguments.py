@@ -64,8 +64,14 @@ def check_arguments(
     input_shapes: object = None,
     seed: object = 0,
     measure: object = None,
+    opset: object = None,
+    **switches: object,
 ) -> None:
-    """Raise ArgumentError for what is of a type that says nothing."""
+    """Raise ArgumentError for what is of a type that says nothing.
+
+    Args:
+        switches: what is True or False.
+    """
     if not isinstance(model, str | os.PathLike | ModelProto | ir.Model):
         raise ArgumentError(f"a model is a path, a ModelProto or an onnx_ir.Model, not {_shown(model)}")
     for name, value, example in (
@@ -74,6 +80,11 @@ def check_arguments(
     ):
         if value is not None and not isinstance(value, Mapping):
             raise ArgumentError(f"{name}: by name, such as {example}, not {_shown(value)}")
+    for name, switch in switches.items():
+        if not isinstance(switch, bool):
+            raise ArgumentError(f"{name}: True or False, not {_shown(switch)}")
+    if opset is not None and (isinstance(opset, bool) or not isinstance(opset, int)):
+        raise ArgumentError(f"opset: a whole number, such as 17, not {_shown(opset)}")
     if not isinstance(seed, int):
         raise ArgumentError(f"seed: a whole number, not {_shown(seed)}")
     if measure is not None and not isinstance(measure, int | Runner):

@@ -14,8 +14,11 @@ from typing import TypeVar
 import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.graph.node_counts import computed_from_constants
 from egraph_opt.pipeline.original import OriginalNode, bound_view, original_cost
 from egraph_opt.pipeline.region_extraction import Extracted
+from egraph_opt.rebuild.choice import Choice
+from egraph_opt.rebuild.value_info import NodeOrigin
 from egraph_opt.report.figures import CostlyNode
 
 Value = TypeVar("Value", bound=Hashable)
@@ -36,12 +39,15 @@ def costly_nodes(
     nodes: Sequence[OriginalNode],
     points: Mapping[str, int],
     extracted: Extracted,
+    *,
     written: ir.Model,
+    origins: Mapping[ir.Node, NodeOrigin],
 ) -> tuple[CostlyNode, ...]:
     """The costly nodes of the main graph, the most expensive first; none where a cost model gives no reason.
 
     Args:
         written: the result, as it was `extracted`.
+        origins: of its nodes.
     """
     prices = [original_cost((node,), model, points) for node in nodes]
     least = LEAST_SHARE * math.fsum(prices)
@@ -50,7 +56,7 @@ def costly_nodes(
     reasons = {k: why for k in costly if (why := _why(model, bound_view(nodes[k].view, points), prices[k]))}
     if not reasons:
         return ()
-    places = _Places(nodes, prices, extracted, written)
+    places = _Places(nodes, prices, extracted, written=written, origins=origins)
     return tuple(places.of(k, why) for k, why in reasons.items())
 
 
@@ -67,7 +73,13 @@ class _Places:
     """What original and result compute between tensors that both have."""
 
     def __init__(
-        self, nodes: Sequence[OriginalNode], prices: Sequence[float], extracted: Extracted, written: ir.Model
+        self,
+        nodes: Sequence[OriginalNode],
+        prices: Sequence[float],
+        extracted: Extracted,
+        *,
+        written: ir.Model,
+        origins: Mapping[ir.Node, NodeOrigin],
     ) -> None:
         self._nodes, self._prices, self._extracted = nodes, prices, extracted
         self._producer = {name: k for k, node in enumerate(nodes) for name in _names(node.outputs)}
@@ -76,6 +88,7 @@ class _Places:
             for name in _names(node.inputs):
                 self._users[name].append(k)
         self._written = {name: node for node in written.graph for name in _names(node.outputs)}
+        self._once = computed_from_constants(written)
         shared = self._written.keys() & self._producer.keys()
         choice, view = extracted.choice, extracted.prices.view
         classes, graph = choice.snapshot.term_classes, choice.lowered.graph
@@ -83,6 +96,9 @@ class _Places:
         named += list(zip(graph.outputs, choice.lowered.outputs, strict=True))
         owners = {value.name: int(classes[term]) for value, term in named if value.name in shared}
         self._class = {name: owner for name, owner in owners.items() if choice.node[owner] >= 0}
+        for name, owner in _results_of_kernels(choice, written, origins):
+            if name in shared:  # in the kernel's own format, if it is nowhere in that of the model
+                self._class.setdefault(name, owner)
         self._common = self._class.keys()  # what is inside of a kernel is written, and is no result of one
         assert view is not None  # or nothing would have been chosen
         self._view = view
@@ -97,17 +113,22 @@ class _Places:
         before = self._before(ends) | {number}
         after = _between(ends, self._written, lambda made: _names(made.inputs), self._common)
         gone = Counter(self._nodes[k].view.op_type for k in before)
-        came = Counter(made.op_type for made in after if made.op_type != "Constant")
+        came = Counter(made.op_type for made in after if self._runs(made))
         return CostlyNode(
             name,
             node.view.op_type,
             self._prices[number],
             why,
             dict(sorted((came - gone).items())),
+            dict(sorted((gone - came).items())),
             math.fsum(self._prices[k] for k in before),
             self._cost(ends),
             kept=came[node.view.op_type] >= gone[node.view.op_type],
         )
+
+    def _runs(self, made: ir.Node) -> bool:
+        """Whether a node of the result does not depend on constants alone."""
+        return made.op_type != "Constant" and not self._once.issuperset(_names(made.outputs))
 
     def _ends(self, names: Sequence[str]) -> list[str]:
         """These tensors, or the next ones behind them, as far as the result has them."""
@@ -138,6 +159,21 @@ class _Places:
         found = _between(starts, chosen, operands, cuts)
         priced = [k for k in found if k >= 0 and self._view.view[k] >= 0 and not self._view.once[k]]
         return math.fsum(float(self._extracted.prices.cost[k]) for k in priced)
+
+
+def _results_of_kernels(
+    choice: Choice, written: ir.Model, origins: Mapping[ir.Node, NodeOrigin]
+) -> Iterator[tuple[str, int]]:
+    """The tensors that kernels of the result compute, with the classes that these were chosen for."""
+    snapshot, last = choice.snapshot, dict[int, ir.Node]()
+    for node in written.graph:
+        origin = origins.get(node)
+        if origin is not None and origin.snapshot is snapshot and origin.chosen >= 0:
+            last[origin.chosen] = node
+    for chosen, node in last.items():
+        owner = int(snapshot.node_class[chosen])
+        if len(node.outputs) == 1 and choice.node[owner] == chosen:
+            yield from ((name, owner) for name in _names(node.outputs))
 
 
 def _between(

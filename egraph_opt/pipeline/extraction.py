@@ -23,6 +23,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
+from egraph_opt.model.provenance import GROWN, grown_by
 from egraph_opt.pipeline.annotation import annotated, making
 from egraph_opt.pipeline.certifying import certificate_of_result
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
@@ -41,10 +42,11 @@ from egraph_opt.pipeline.size_points import SizePoint
 from egraph_opt.pipeline.sizes import has_unknown, observed_in, true_sizes
 from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
+from egraph_opt.rebuild.constant_nodes import with_constants_computed
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.verification.budget import RunBudget
-from egraph_opt.verification.result import SKIPPED
+from egraph_opt.verification.result import AS_IT_CAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     )
     derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
     loaded = original.loaded
-    made = making(loaded, request.model.name, _options(original, request))
+    made = making(loaded, request.model.name, {**_options(original, request), **_grown(original, chosen)})
     if request.metadata:
         loaded = annotated(derivation, loaded, made)
     finished = finish(chosen.model, loaded, checks, clock)
@@ -177,7 +179,9 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(
-        account, region, chosen.extracted, chosen.model, rewrites, is_same=not original.required
+        *(account, region, chosen.extracted, chosen.model, rewrites),
+        origins=chosen.info.origins,
+        is_same=not original.required,
     )
     report = replace(report, made=made)
     if report.status == "fallback":
@@ -207,6 +211,13 @@ def _options(original: GivenModel, request: Request) -> dict[str, Any]:
         "priced_at": {name: size for name, size in request.points.items() if not name.startswith("?")},
         "assume": {name: str(said) for name, said in request.ranges.items()},
     }
+
+
+def _grown(original: GivenModel, chosen: Chosen) -> dict[str, int]:
+    """By how many bytes constants have grown, if they have."""
+    added = constant_bytes(chosen.model.graph) - original.constant_bytes
+    grown = grown_by(original.loaded.metadata) + added
+    return {GROWN: grown} if grown > 0 else {}
 
 
 def _views(original: GivenModel, region: Region, request: Request) -> list[NodeView]:
@@ -239,7 +250,7 @@ INTERRUPTED = ("the search was interrupted: the result is the best that was foun
 def unchanged(original: GivenModel, model: CostModel) -> Result:
     """The model as it came, where there is nothing to choose from."""
     account = Account(
-        *(model, {}, original.counts, SKIPPED, original.seconds, original.warnings),
+        *(model, {}, original.counts, AS_IT_CAME, original.seconds, original.warnings),
         exactness=original.exactness,
     )
     report = report_unchanged(account, original.reason or NO_TIME)
@@ -307,14 +318,26 @@ def _iterations(
 
 
 def _choose(original: GivenModel, region: Region, request: Request, clock: Clock) -> Chosen:
-    """Extract and rebuild; each constant may grow a little, but where that adds up to too much none may."""
+    """Extract and rebuild; each constant may grow a little.
+
+    Where that adds up to too much, none may while the graph is chosen, and as many as there is room for are
+    computed in what was chosen.
+    """
     most, now = original.limits.fold_bytes, time.monotonic()
     first = replace(request, deadline=now + FIRST_CHOICE * (request.deadline - now))
     chosen = _choose_within(most, original, region, first, clock)
     if constant_bytes(chosen.model.graph) - original.constant_bytes <= most:
         return chosen
     again = replace(request, warm=chosen.extracted)
-    return _choose_within(0, original, region, again, clock, at_once=chosen.interrupted)
+    chosen = _choose_within(0, original, region, again, clock, at_once=chosen.interrupted)
+    room = most - (constant_bytes(chosen.model.graph) - original.constant_bytes)
+    with_constants_computed(
+        *(chosen.model, chosen.info),
+        fold_bytes=room,
+        memory_bytes=original.limits.memory().left,
+        fold_quantized=original.limits.fold_quantized,
+    )
+    return chosen
 
 
 def _choose_within(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from egraph_opt.errors import LimitsError
+from egraph_opt.graph.constants import SMALL
 from egraph_opt.graph.process_memory import MemoryBudget
 
 NO_TIME = "no time was given (seconds=0)"
@@ -42,7 +43,7 @@ class Limits:
         nodes: e-nodes of one graph; the last round of laws may write up to twice as many and 10,000 more.
         rounds: of all laws; a constant crosses one residual block a round.
         solver_iterations: integer programs solved for one piece.
-        fold_bytes: how many bytes folded constants may add to the file.
+        fold_bytes: how many bytes folded constants may add to the file, over all its optimisations.
         fold_quantized: quantised constants are folded too where they become wider by that (DequantizeLinear).
         seconds: of an optimisation, all stages: half of them for reading and saturation, the last ones for
             verification.  With 0, or so few that there is no time for any law, the model is handed back as it
@@ -75,6 +76,14 @@ class Limits:
             if not (value > 0 or (name == "seconds" and value == 0)):
                 least = " or 0" if name == "seconds" else ""
                 raise LimitsError(f"Limits({name}={value!r}): must be a positive number{least}")
+
+    def after(self, grown: int) -> Limits:
+        """The limits for a model whose constants have grown by so many bytes before.
+
+        There is always room for small ones, such as the sizes of a tensor.
+        """
+        room = max(self.fold_bytes - grown, min(self.fold_bytes, SMALL))
+        return replace(self, fold_bytes=room)
 
     def memory(self) -> MemoryBudget:
         """The memory of what begins now."""

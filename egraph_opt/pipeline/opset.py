@@ -33,7 +33,7 @@ def read_at_opset(
     loaded = read_model(source, input_shapes)
     latest, now = defs.onnx_opset_version(), loaded.opset_imports.get("", 1)
     if not OLDEST_OPSET <= opset <= latest:
-        raise OpsetError(f"opset {opset}: is not one of {OLDEST_OPSET} to {latest}")
+        raise OpsetError(f"{loaded.source}: opset {opset} is not one of {OLDEST_OPSET} to {latest}")
     if opset == now:
         return loaded
     place = f"{loaded.source}: from opset {now} to {opset}"

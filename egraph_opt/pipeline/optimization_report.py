@@ -26,6 +26,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.size_points import SizePoint, mean_cost
 from egraph_opt.rebuild.choice import Choice
+from egraph_opt.rebuild.value_info import NodeOrigin
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.figures import (
     CostReport,
@@ -41,7 +42,7 @@ from egraph_opt.report.figures import (
     SizeReport,
 )
 from egraph_opt.report.optimization import Report
-from egraph_opt.verification.result import SKIPPED, Verification
+from egraph_opt.verification.result import AS_IT_CAME, Verification
 
 UNNAMED = "model.onnx"
 """The result, as long as it is no file."""
@@ -88,7 +89,7 @@ def report_unchanged(account: Account, reason: str) -> Report:
         reason=reason,
         cost=CostReport(account.model.name, account.model.unit, math.nan, math.nan, math.nan, math.nan),
         nodes=NodesReport(counts.file, counts.file, counts.runtime, counts.runtime),
-        verification=SKIPPED,
+        verification=AS_IT_CAME,
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, counts),
@@ -103,11 +104,13 @@ def report_of(
     written: ir.Model,
     rewrites: tuple[RewriteReport, ...],
     *,
+    origins: Mapping[ir.Node, NodeOrigin],
     is_same: bool = True,
 ) -> Report:
     """The account of an optimised model; `fallback` where verification failed, and so it is not used.
 
     Args:
+        origins: of the nodes of `written`.
         is_same: the region is of the model as it came.
     """
     failed = account.verification.status == "failed"
@@ -131,8 +134,8 @@ def report_of(
     }
     cost = replace(_cost(account, before, parts, failed), written=as_written, sides=sides)
     if not failed and len(account.sizes) == 1:  # what is costly is so at one size
-        chosen = (account.points, parts[0], written)
-        cost = replace(cost, costly=costly_nodes(account.model, region.original, *chosen))
+        asked = (account.model, region.original, account.points, parts[0])
+        cost = replace(cost, costly=costly_nodes(*asked, written=written, origins=origins))
     hints = (
         *hints_of(written, after.runtime, account.points),
         *free_sizes_hint(written, account.points, account.said, account.model.free_sizes_factor),

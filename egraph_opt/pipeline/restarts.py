@@ -1,4 +1,4 @@
-"""Saturation again, from the graph that was chosen, as long as that makes it cheaper.
+"""Saturation again, from the graph that was chosen, as long as that makes it cheaper or smaller.
 
 Guards keep some laws from what they have made themselves: what was merged from n parts is merged from any of
 them, and e-graphs would grow with the square of n, or worse.  In the graph that was chosen, what was made is
@@ -31,10 +31,13 @@ from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.report.figures import RewriteReport
 
 MOST_ITERATIONS = 8
-"""Each makes the graph cheaper, so that there is an end; this is for prices that hardly differ."""
+"""Each makes the graph cheaper or smaller, so that there is an end; this is for prices that hardly differ."""
 
 WORTH = 1e-6
 """The share by which an iteration has to make the graph cheaper."""
+
+ROUNDING = 1e-9
+"""The share by which two sums of the same prices may differ."""
 
 Again = Callable[[ir.Model, Clock], Region | None]
 """Saturates a rebuilt model by the same laws, in the time that is left; None where there is too little."""
@@ -102,7 +105,7 @@ def restarted(
     deadline: float,
     failure: Callable[[Exception], None],
 ) -> list[AnyIteration]:
-    """All iterations that made the graph cheaper, the first one included; what goes wrong in one ends them.
+    """All iterations that made the graph cheaper or smaller, and the first; what goes wrong ends them.
 
     Args:
         given: the model that the first one is of.
@@ -137,13 +140,14 @@ def _next(
     again: Callable[[ir.Model], Region | None],
     choose: Callable[[ir.Model, Region], AnyIteration],
 ) -> AnyIteration | None:
-    """One more iteration; None where it makes nothing cheaper."""
+    """One more iteration; None where it makes nothing cheaper, and has no fewer nodes for the same price."""
     region = again(last.model)
     if region is None:
         return None
     found = choose(last.model, region)
-    cheaper = found.extracted.solution.cost < last.extracted.solution.cost * (1 - WORTH)
-    return found if cheaper else None
+    before, after = last.extracted.solution.cost, found.extracted.solution.cost
+    smaller = after <= before * (1 + ROUNDING) and len(found.model.graph) < len(last.model.graph)
+    return found if smaller or after < before * (1 - WORTH) else None
 
 
 def uses_in(

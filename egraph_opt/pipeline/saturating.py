@@ -21,6 +21,7 @@ from egraph_opt.laws.law import Law
 from egraph_opt.laws.proved import Which, among
 from egraph_opt.laws.selection import LEGALIZE, required, select, waiting
 from egraph_opt.model.input_shapes import Sizes
+from egraph_opt.model.provenance import grown_by
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
 from egraph_opt.pipeline.arguments import check_arguments, limits_of, names_of
 from egraph_opt.pipeline.assumptions import assumptions_for
@@ -69,23 +70,32 @@ def read_as(model: ModelSource, asked: Asked) -> LoadedModel:
 def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     """The e-graph of a model, as it is asked for; raises as `saturate` does."""
     started = time.monotonic()
-    check_arguments(model, assume=asked.assume, input_shapes=asked.input_shapes)
+    check_arguments(
+        model,
+        assume=asked.assume,
+        input_shapes=asked.input_shapes,
+        opset=asked.opset,
+        strict=asked.strict,
+        record=asked.recorded,
+    )
     limits = limits_of(asked.limits)
     rules, clock, spent = _rules(asked), Clock(asked.progress), dict[str, float]()
     clock("load")
     loaded = read_as(model, asked)
+    limits = limits.after(grown_by(loaded.metadata))
     ranges = assumptions_for(loaded, asked.assume)
     warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     reason, failure = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
 
     def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
+        room = limits.after(max(constant_bytes(model.graph) - size, 0))  # grown in iterations before
         run = _Saturation(
-            replace(rules, laws=laws), limits, started, clock, asked.strict, asked.recorded, before=spent
+            replace(rules, laws=laws), room, started, clock, asked.strict, asked.recorded, before=spent
         )
         given = replace(loaded, model=model)
         return region_of(
-            *(given, limits, ranges, run),
+            *(given, room, ranges, run),
             exactness=exactness_named(asked.exactness),
             warnings=warnings,
             clock=clock,

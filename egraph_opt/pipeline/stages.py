@@ -173,7 +173,9 @@ def optimize(
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
     model, rewrites = read_once(model), names_of(rewrites)
-    check_arguments(seed=seed, measure=measure)  # the others `saturate` checks
+    check_arguments(
+        seed=seed, measure=measure, verify=verify, isolate=isolate, metadata=metadata
+    )  # the others `saturate` checks
     extractor_named(extractor)  # before the work, not after it
     check_sizes(sizes)
 

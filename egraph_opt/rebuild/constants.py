@@ -12,6 +12,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.forking import cached_property
 from egraph_opt.graph.constants import constant_of_node
+from egraph_opt.graph.content import Contents
 from egraph_opt.graph.names import Namer
 from egraph_opt.model.scratch import Scratch
 from egraph_opt.operators.declaration import Literal, operator_named
@@ -122,6 +123,8 @@ class ConstantWriter:
         self._arrays = FoldedArrays(choice)
         self._scratch = Scratch()
         self._literals: dict[Any, ir.Value] = {}
+        self._contents = Contents()
+        self._of_content: dict[Hashable, ir.Value] = {}
         self._of_leaf: dict[ir.Value, ir.Value] = {}
 
     def copied(self, value: ir.Value) -> ir.Value:
@@ -268,7 +271,7 @@ class ConstantWriter:
         return made
 
     def folded(self, owner: int) -> ir.Value:
-        """A constant class whose chosen node is computed now."""
+        """A constant class whose chosen node is computed now; one value for all of equal elements."""
         fact = self._facts[owner]
         splat = self._arrays.splat(owner)
         if splat is not None:
@@ -279,5 +282,8 @@ class ConstantWriter:
             return ir.Value(name=self._namer.named(stem))
         array = rounded(self._arrays.of(owner), fact.dtype)
         tensor = self._scratch.keep(array, ir.DataType(fact.dtype))
-        original = self._names.get(owner)
-        return self._constant(tensor, original.name if original else None, stem)
+        key = self._contents.key(tensor)
+        if key not in self._of_content:
+            original = self._names.get(owner)
+            self._of_content[key] = self._constant(tensor, original.name if original else None, stem)
+        return self._of_content[key]

@@ -49,6 +49,7 @@ class CostlyNode:
         why: what is slow about it, or which resources bind it.
         came: operators of the result that the original has not there, with how many there are more; "there"
             is between tensors that both have.
+        went: operators of which the result has fewer there, with how many.
         before, after: what all cost that is computed there, as it is written and in the result.
         kept: whether the result has as many of the operator there.
     """
@@ -58,6 +59,7 @@ class CostlyNode:
     cost: float
     why: str
     came: Mapping[str, int] = field(default_factory=dict)
+    went: Mapping[str, int] = field(default_factory=dict)
     before: float = 0.0
     after: float = 0.0
     kept: bool = False

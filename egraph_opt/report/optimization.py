@@ -32,6 +32,7 @@ from egraph_opt.report.plain import plain
 from egraph_opt.report.text import (
     change_text,
     classes_used,
+    command_text,
     costly_table,
     costs_table,
     growth_table,
@@ -131,13 +132,13 @@ class Report:
 
     def __str__(self) -> str:
         text = io.StringIO()
-        Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
+        Console(file=text, width=100, color_system=None, force_terminal=False).print(self, crop=False)
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
     def as_html(self) -> str:
         """The table as notebooks show it."""
         console = Console(file=io.StringIO(), record=True, width=100)
-        console.print(self)
+        console.print(self, crop=False)
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
     _repr_html_ = as_html
@@ -164,7 +165,8 @@ def _render(report: Report) -> RenderableType:
     parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
     parts += [Text(f"hint: {hint}") for hint in report.hints]
     if report.command:
-        parts.append(Text(f"build with: {report.command}"))
+        command = Text(command_text(report.command), no_wrap=True, overflow="ignore")
+        parts += [Text("build with:"), command]
     return Group(*parts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import RenderableType
@@ -28,6 +29,11 @@ MOST_OPERATORS = 8
 MOST_TENSORS = 4
 """Of tensors that are converted so many are named."""
 
+MOST_INSTEAD = 3
+"""Of operators that came or went in a place so many are named."""
+
+COMMAND_WIDTH = 77
+"""Columns of a line of a command, without the backslash at its end."""
 
 BUSY = 0.1
 """The share of disturbed turns from which on a reader should know."""
@@ -162,12 +168,35 @@ def costly_table(cost: CostReport) -> Table:
 
 
 def _instead(node: CostlyNode) -> str:
-    """The operators that came, and the cost of what is computed there."""
-    came = ", ".join(f"{count} {name}" if count > 1 else name for name, count in node.came.items())
-    what = came or ("as it was" if node.kept else "nothing")
-    if node.kept and not came and math.isclose(node.before, node.after):
+    """The operators that came, or else those that went, and the cost of what is computed there."""
+    if node.came:
+        what = _counted(node.came)
+    elif not node.after and not node.kept:
+        what = "nothing"
+    else:
+        what = f"without {_counted(node.went)}" if node.went else "the same operators"
+    if what == "the same operators" and math.isclose(node.before, node.after):
         return what
     return f"{what}: {number_text(node.before)} -> {number_text(node.after)}"
+
+
+def _counted(operators: Mapping[str, int]) -> str:
+    """Some operators, the most frequent first."""
+    order = sorted(operators.items(), key=lambda item: (-item[1], item[0]))
+    named = [f"{count} {name}" if count > 1 else name for name, count in order[:MOST_INSTEAD]]
+    return ", ".join([*named, *(["..."] if len(order) > MOST_INSTEAD else [])])
+
+
+def command_text(command: str) -> str:
+    """A command line in lines of 80 columns that a shell takes as one."""
+    lines = [""]
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines[-1] and len(lines[-1]) + len(word) > COMMAND_WIDTH:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def laws_table(laws: Iterable[RewriteReport]) -> Table:
@@ -177,7 +206,7 @@ def laws_table(laws: Iterable[RewriteReport]) -> Table:
     for name in ("matches", "nodes used", "saved"):
         table.add_column(name, justify="right")
     for law in sorted(laws, key=lambda law: (-law.saved, -law.used, law.ruleset, law.name)):
-        count = str(law.used) if law.used or not law.saves else "saves some"
+        count = str(law.used) if law.used or not law.saves else "merges"
         saved = number_text(law.saved) if law.saved else ""
         table.add_row(law.ruleset, law.name, f"{law.matches:,}", count, saved)
     return table

@@ -225,7 +225,8 @@ def matmul(scene: Scene, x: Value, y: Value) -> Value:
 
 
 def any_gemm(scene: Any, given: dict[str, Any]) -> GemmSettings:
-    return GemmSettings(scene.real("alpha"), scene.real("beta"), scene.choose(2), scene.choose(2))
+    # Any number but 0 says that a matrix is transposed, so 1 is not the only one.
+    return GemmSettings(scene.real("alpha"), scene.real("beta"), scene.choose(3), scene.choose(3))
 
 
 @means("gemm", settings=any_gemm)

@@ -34,3 +34,5 @@ class Verification:
 
 
 SKIPPED = Verification("skipped", detail="verification was switched off")
+
+AS_IT_CAME = Verification("skipped", detail="nothing to compare: the model is as it came")

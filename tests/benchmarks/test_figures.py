@@ -10,6 +10,7 @@ import figures
 import onnx
 import pytest
 from built_graphs import built_models
+from compare_figures import differing
 from model_files import trained_models
 from models import COUNTED, results_of
 from models import figures as figures_of
@@ -40,6 +41,10 @@ def test_a_page_that_says_something_else_is_filled_anew() -> None:
     text = "before\n<!-- figures: versions -->\nMade with love.\n<!-- end -->\nafter\n"
     assert figures.versions() in figures.filled(text)
     assert "love" not in figures.filled(text)
+
+
+def test_rows_that_newer_results_contradict_are_found() -> None:
+    assert differing({"a": 100.0, "b": 100.0, "c": 1.0}, {"a": 100.5, "b": 102.0}) == ["b"]
 
 
 def test_the_recorded_models_are_those_of_the_wheels() -> None:

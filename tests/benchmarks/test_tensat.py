@@ -12,6 +12,7 @@ import figures
 import greedy_tools
 import latency_figures
 import pytest
+import result_files
 import tensat
 import tensat_figures
 from networks import NETWORKS, write
@@ -113,7 +114,7 @@ def test_a_result_file_that_is_missing_is_named(tmp_path: Path, monkeypatch: pyt
     page = tmp_path / "page.md"
     page.write_text("<!-- figures: versions -->\n<!-- end -->\n", encoding="utf-8")
     monkeypatch.setattr(figures, "PAGES", (page,))
-    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    monkeypatch.setattr(result_files, "RESULTS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["figures.py"])
     with pytest.raises(SystemExit, match=r"trained\.json, which is missing: `make bench` makes it"):
         figures.main()

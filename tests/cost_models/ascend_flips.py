@@ -168,7 +168,7 @@ _SPLIT = {"Slice": -2, "Split": 1}
 
 CASES = (
     Case(
-        "BatchNormalization between convolutions to 256 channels, beside a residual",
+        "BatchNormalization between convolutions to 256 channels, next to a residual",
         lambda: block(56, 256),
         (
             Flip("cores", 4, _UNFOLDED),

@@ -30,7 +30,7 @@ ORIGINAL = _model("a = Mul(x, c) y = Add(a, a)")
 
 def test_a_few_random_graphs_are_right() -> None:
     seen = Examined()
-    for number in range(20):
+    for number in range(12):
         case = case_of((SEED, number))
         if case is None:
             seen.cases["refused"] += 1
@@ -38,9 +38,9 @@ def test_a_few_random_graphs_are_right() -> None:
         examined = examine(case)
         assert examined.failures == [], f"graph {number} of seed {SEED}"
         seen.add(examined)
-    assert seen.cases["refused"] <= 6
-    assert seen.cases["optimized"] >= 8
-    assert sum(count > 0 for count in seen.laws.values()) >= 50
+    assert seen.cases["refused"] <= 4
+    assert seen.cases["optimized"] >= 5
+    assert sum(count > 0 for count in seen.laws.values()) >= 40
 
 
 def test_a_seed_gives_the_same_case_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from onnx import ModelProto, parser
@@ -56,6 +57,27 @@ def test_what_the_result_does_not_compute_has_nothing_instead() -> None:
     assert {entry.operator for entry in costly(identity)} == {"Transpose", "Relu"}
 
 
+def test_a_place_in_a_row_of_convolutions_is_that_of_one_kernel() -> None:
+    inputs = ["x", "y0", "y1", "y2"]
+    rows = [
+        f"c{k} = Conv <pads = [1, 1, 1, 1]> ({x}, w) m{k} = Mul (c{k}, s) y{k} = Relu (m{k})"
+        for k, x in enumerate(inputs)
+    ]
+    weights = ", ".join(["0.01"] * 16 * 16 * 9)
+    convolutions = [
+        entry
+        for entry in costly(f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[1, 16, 20, 20] x) => (float[1, 16, 20, 20] y3)
+        <float s = {{2}}, float[16, 16, 3, 3] w = {{{weights}}}> {{ {" ".join(rows)} }}""")
+        if entry.operator == "Conv"
+    ]
+    assert len(convolutions) == 4
+    for entry in convolutions:
+        assert (entry.came, entry.went, entry.kept) == ({}, {"Mul": 1}, True)
+        assert entry.cost < entry.before < 2 * entry.cost
+        assert 0 < entry.after < entry.before
+
+
 def test_nothing_is_costly_where_a_cost_model_gives_no_reason() -> None:
     assert not costly(LONG_POOL, "nodes")
 
@@ -80,6 +102,20 @@ def test_the_report_shows_reasons_and_the_command_that_builds_the_result(tmp_pat
     assert "costly in the original" in text
     assert "build with: atc" in text
     assert "--soc_version=Ascend310P3" in text
+    pasted = subprocess.run(
+        ["sh", "-c", 'atc() { printf "%s\\n" "$@"; }\n' + done.stdout.partition("build with:\n")[2]],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert pasted.stdout.splitlines() == [
+        f"--model={target}",
+        "--framework=5",
+        f"--output={target.with_suffix('')}",
+        "--soc_version=Ascend310P3",
+        "--input_shape=x:1,16,1024",
+        "--precision_mode_v2=fp16",
+    ]
 
 
 def test_sizes_of_the_command_are_those_of_prices() -> None:

@@ -53,6 +53,33 @@ def test_nothing_is_left_for_another_run() -> None:
     assert again.cost.after == whole.report.cost.after
 
 
+def gates() -> onnx.ModelProto:
+    """The gates of a recurrent cell: each is a sum of two products, and all are of the same operands."""
+    lines = [
+        f"a{k} = MatMul (x, v{k}) b{k} = MatMul (h, w{k}) s{k} = Add (a{k}, b{k}) g{k} = Tanh (s{k})"
+        for k in range(3)
+    ]
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[4, 16] x, float[4, 16] h) => (float[4, 16] y) {'
+        + " ".join((*lines, "m = Mul (g0, g1) y = Mul (m, g2)"))
+        + "}"
+    )
+    numbers = np.random.default_rng(0)
+    for name in (f"{letter}{k}" for letter in "vw" for k in range(3)):
+        weight = numbers.standard_normal((16, 16)).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weight, name))
+    return model
+
+
+def test_for_the_same_price_a_graph_of_fewer_nodes_is_taken() -> None:
+    once = saturate(gates(), target="flops").extract("flops").report
+    whole = optimize(gates(), "flops")
+    assert whole.report.verification.status == "passed"
+    assert whole.report.cost.after == once.cost.after
+    assert whole.report.nodes.after < once.nodes.after
+    assert optimize(whole.model, "flops").report.status == "unchanged"
+
+
 def test_seconds_of_all_iterations_are_those_that_have_passed() -> None:
     started = time.perf_counter()
     seconds = optimize(several_products()).report.seconds

@@ -40,6 +40,7 @@ PROVED = (
 """Of each kind of meaning one: movement, arithmetic, product, sum, exponential, window, cast, table."""
 
 OUTSIDE = {
+    "attention_of_doubles": "an operator rounds to float32",
     "constant_behind_as_pad": "a runtime lacks a kernel",
     "exchanged_twice": "it takes more axes than a proof looks at",
     "its_own_inverse": "it takes more axes than a proof looks at",
@@ -52,6 +53,7 @@ OUTSIDE = {
     "scale_overflows_in_weight": "a constant overflows",
     "scales_in_a_row": "a constant overflows",
     "shift_of_known_summand": "a constant overflows",
+    "shift_overflows_in_product": "a constant overflows",
     "softplus_of_any_type": "a runtime lacks a kernel",
     "softplus_spelled_out": "a step overflows",
     "turned_operand_in_gemm": "a runtime adds up large products in parts",

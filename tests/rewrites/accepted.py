@@ -17,7 +17,7 @@ from egraph_opt.laws.selection import all_laws
 
 FILE = Path(__file__).with_name("accepted.json")
 
-SHARE = 20
+SHARE = 32
 """Of the laws that have not changed, one in so many is tried again; which, a digest of the gate says."""
 
 LAWS = [entry for entry in all_laws() if not entry.ruleset.startswith("tests.")]

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 from onnx import TensorProto as T
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.numbers import as_float
 from egraph_opt.laws import Axes, Axis, Dims, Flag, Float, Settings, Tensor, hosted, rewrite, sqrt
-from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.algebra import is_constant, relu
 from egraph_opt.operators import (
     GemmSettings,
     Literal,
@@ -17,6 +19,7 @@ from egraph_opt.operators import (
     group_norm,
     instance_norm,
     literal,
+    matmul,
     none,
     reduce,
     reshape,
@@ -24,10 +27,11 @@ from egraph_opt.operators import (
     transpose,
     unary,
 )
+from egraph_opt.operators.composites import masked_attention
 from egraph_opt.rewrites.conditions.combining import may_combine
 from egraph_opt.rewrites.conditions.values import all_are
 
-from . import of_one, wrong
+from . import fires_on, of_one, wrong
 
 AT_LEAST_0 = (("max", None), ("min", 0))
 
@@ -243,3 +247,61 @@ def transposed_by_any_number(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     Wrong where transA is 2, which transposes: -1 does so, too.
     """
     yield rewrite(gemm(transpose(a, (1, 0)), b, c, s), gemm(a, b, c, turned_over(s)), because="one node less")
+
+
+# --- what a law leaves out, or computes in another type ----------------------------------------------------
+
+
+@wrong(
+    "reassociates",
+    lambda g: (g.input((3, 2)) + g.constant(1.0)) @ g.constant(np.full((2, 5), 3e38)),
+    values=(-0.75, -1.25, -1.0),
+)
+def shift_overflows_in_product(x: Tensor, w: Tensor, c: Tensor):
+    """(x + c) @ W = x @ W + c @ W for constants, c of one element
+
+    Wrong where a sum of c * W overflows, which x + c does not reach.
+    """
+    shift = reduce("ReduceSum", w * c, (0,), 1)
+    known = (is_constant(w), is_constant(c), is_scalar(c), are_two_matrices(x, w))
+    yield rewrite((x + c) @ w, x @ w + shift, *known, because="no Add")
+
+
+@hosted()
+def is_scalar(c: Fact) -> bool:
+    return c.shape == ()
+
+
+@hosted()
+def are_two_matrices(x: Fact, w: Fact) -> bool:
+    return x.rank == w.rank == 2 and x.dtype in FLOATS
+
+
+def _doubles(g):
+    q, k = (g.input((1, 1, 4, 4), T.DOUBLE) for _ in range(2))
+    product = matmul(q, transpose(k, (0, 1, 3, 2)))
+    masked = product * g.constant(30.0, T.DOUBLE) + product * g.constant(-29.5, T.DOUBLE)
+    return matmul(softmax("Softmax", masked, 3), q)
+
+
+@hosted()
+def number_in(c: Fact) -> Float | None:
+    return as_float(c.splat) if c.shape == () and c.splat is not None and c.splat > 0 else None
+
+
+@hosted()
+def are_images(q: Fact, k: Fact, v: Fact, m: Fact) -> bool:
+    """Of four axes and one type, with as many batches and heads."""
+    known = all(x.is_static and x.rank == 4 and x.dtype == q.dtype for x in (q, k, v, m))
+    return known and q.shape[:2] == k.shape[:2] == v.shape[:2] == m.shape[:2]  # type: ignore[index]
+
+
+@wrong("reassociates", _doubles, opset=23, examples=fires_on(_doubles), values=(0.5, -0.25, 1.0, 0.75, -1.5))
+def attention_of_doubles(q: Tensor, k: Tensor, v: Tensor, m: Tensor, c: Tensor):
+    """Softmax(q @ k' * c + m) @ v = Attention(q, k, v, m; c) in any type
+
+    Wrong of float64: the operator takes the root of c in float32.
+    """
+    logits = matmul(q, transpose(k, (0, 1, 3, 2))) * c + m
+    whole = masked_attention(q, k, v, m, number_in(c), 0)
+    yield rewrite(matmul(softmax("Softmax", logits, 3), v), whole, are_images(q, k, v, m), because="one node")

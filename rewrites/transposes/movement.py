@@ -12,7 +12,7 @@ transpose that met no other on its way down would be written at every place abov
 """
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.algebra import is_same, varies
 from egraph_opt.laws.sorts import (
     Axes,
@@ -58,8 +58,9 @@ def _turned_examples(rng):
     x, y, p, back = g.input((5, 3, "N")), g.input(("N", 5, 3)), (2, 0, 1), (1, 2, 0)
     yield g.fires(transpose(binary("Sub", transpose(x, p), y), (1, 0, 2)) * transpose(y, back))
     yield g.near_miss(binary("Sub", transpose(x, p), y), why="y is not transposed elsewhere")
-    row = g.input((3,))
+    row, square = g.input((3,)), g.input((4, 4))
     yield g.near_miss(binary("Sub", transpose(x, p), row) * row, why="of another rank")
+    yield g.near_miss(transpose(square, (1, 0)) + square, why="x and y are one")
 
 
 @law(numerics="reassociates", source="Swin, arXiv 2103.14030", uses=(either_side,), examples=_turned_examples)
@@ -67,7 +68,8 @@ def through_binary_with_turned(op: String, x: Tensor, y: Tensor, p: Permutation,
     """f(Transpose_p(x), y) = Transpose_p(f(x, Transpose_p'(y))), where the original has both transposes"""
     outer, inner = transpose(x, p), transpose(y, invert(p))
     sunk = transpose(beside(op, x, inner, i), p)
-    demand = guard(eq(outer, node(k)), eq(inner, node(n)), varies(y))
+    # Of one transpose the result is its own transpose, and all behind it is there twice.
+    demand = guard(eq(outer, node(k)), eq(inner, node(n)), ne(outer, inner), varies(y))
     yield rewrite(beside(op, outer, y, i), sunk, same_rank(x, y), demand, inverse="through_binary")
 
 

@@ -44,11 +44,17 @@ class Network:
         self.random = np.random.default_rng([seed, crc32(name.encode())])
         self.nodes: list[onnx.NodeProto] = []
         self.inputs: list[Value] = []
+        self.integers: set[str] = set()
         self.weights: list[onnx.TensorProto] = []
 
     def input(self, *shape: int) -> Value:
         value = Value(f"input_{len(self.inputs)}", shape)
         self.inputs.append(value)
+        return value
+
+    def integer_input(self, *shape: int) -> Value:
+        value = self.input(*shape)
+        self.integers.add(value.name)
         return value
 
     def weight(self, *shape: int, variance: float = 1.0) -> Value:
@@ -136,8 +142,12 @@ class Network:
         Raises:
             onnx.checker.ValidationError, onnx.shape_inference.InferenceError: a definition is wrong.
         """
+        types = dict.fromkeys(self.integers, TensorProto.INT64)
         given, made = (
-            [helper.make_tensor_value_info(v.name, TensorProto.FLOAT, v.shape) for v in values]
+            [
+                helper.make_tensor_value_info(v.name, types.get(v.name, TensorProto.FLOAT), v.shape)
+                for v in values
+            ]
             for values in (self.inputs, outputs)
         )
         graph = helper.make_graph(self.nodes, self.name, given, made, self.weights)

@@ -15,8 +15,7 @@ What a price per node cannot know, and how it is approximated:
 - Convolutions and pools run on NC1HWC0, products that are not whole tiles on FRACTAL_NZ.  Which conversions
   (TransData) remain between them, extraction decides: the laws of `rewrites/targets/ascend_layout.py` write
   them as pseudo-operators, which `ascend_layout` prices.  Reshape and Transpose read ND.
-- Alignment makes prices fall at multiples of 16, everything else grows with the shapes.
-"""
+- Alignment makes prices fall at multiples of 16, all else grows with the shapes."""
 
 from __future__ import annotations
 
@@ -33,6 +32,7 @@ from egraph_opt.cost_models import (
     ascend_atc,
     ascend_attention,
     ascend_binding,
+    ascend_constants,
     ascend_control,
     ascend_cube,
     ascend_einsum,
@@ -49,7 +49,7 @@ from egraph_opt.cost_models import (
     ascend_vector,
     counting,
 )
-from egraph_opt.cost_models.ascend_compiler import applied_by
+from egraph_opt.cost_models.ascend_compiler import applied_by, limits_of
 from egraph_opt.cost_models.ascend_device import Device, KernelDevice
 from egraph_opt.cost_models.ascend_limits import beyond_pools
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
@@ -128,6 +128,7 @@ class Ascend(CostModel):
         self.free_sizes_factor = self.soc.dynamic_factor
         attention = ("attention",) if "Attention" in self.soc.composites else ()
         self.rulesets = (*type(self).rulesets, *attention, *sorted(of_compiler))
+        block = self._device.channel_block(self.soc.float_bytes)
         applied = {} if self.sides else type(self).applied
         self.applied = MappingProxyType({**applied, **of_compiler})
         self.limits: Mapping[str, int] = MappingProxyType(
@@ -141,7 +142,7 @@ class Ascend(CostModel):
             # Some operators the AI CPU does on int64, an AI core on int32 (see aicore_types, aicpu_rules).
             | {"narrow_int64": 1}
             # Formats of kernels: channels in blocks, matrices in tiles, and which products need the latter.
-            | {"channel_block": self._device.channel_block(self.soc.float_bytes)}
+            | {"channel_block": block, **limits_of(self.soc.passes, self.soc.float_bytes, block)}
             | {"tile_side": self.soc.cube_side, "plain_products": RULES[self.soc.matmul_nd]}
             # Pixels of one block of channels that L1 holds: rows of an image stay there at full width.
             | {"resident_pixels": int(self.soc.l1_bytes // self.soc.block_bytes)}
@@ -174,7 +175,12 @@ class Ascend(CostModel):
             return ascend_layout.conversion(self._device, node)
         if is_laid(node):
             inside = ascend_layout.inner(node)
-            return math.inf if inside is None else self.in_format(node.text("layout")).device_time(inside)
+            layout, in_place = ascend_layout.format_of(node)
+            if inside is not None and in_place and inside.op_type == "Concat":
+                return self.soc.view_us
+            return math.inf if inside is None else self.in_format(layout).device_time(inside)
+        if ascend_constants.is_folded(self.soc, node):
+            return 0.0 if node.op_type in counting.LEAVES else self.soc.view_us
         cube = node
         others: tuple[Fact | None, ...] = ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
@@ -189,9 +195,8 @@ class Ascend(CostModel):
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
-        if node.domain not in ("", "ai.onnx") or node.op_type not in _IN_FORMATS or self._on_ai_cpu(node):
-            return ""
-        return ascend_cube.needed_format(self._device, node)
+        plain = node.domain not in ("", "ai.onnx") or node.op_type not in _IN_FORMATS
+        return "" if plain or self._on_ai_cpu(node) else ascend_cube.needed_format(self._device, node)
 
     def in_format(self, layout: str) -> Ascend:
         """The chip as it prices kernels whose operands are in a format already."""
@@ -207,7 +212,7 @@ class Ascend(CostModel):
         return ascend_control.of_bodies(self.soc, node, costs)
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
-        """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
+        """What prices are guesses: operators, types and shapes that nobody knows; iterations."""
         return (*ascend_remarks.remarks(self.soc, views), *ascend_atc.remarks(self.chip))
 
     def is_unmeasured(self, node: NodeView) -> bool:
@@ -228,8 +233,8 @@ class Ascend(CostModel):
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         bare = replace(node, body_cost=0.0)
         price = self.cost(bare)
-        shares = {name: price - model.cost(bare) for name, model in self._without.items()}
-        return {name: share for name, share in shares.items() if share > 0}
+        shares = ((name, price - model.cost(bare)) for name, model in self._without.items())
+        return {name: share for name, share in shares if share > 0}
 
     @cached_property
     def _without(self) -> dict[str, Ascend]:
@@ -293,8 +298,7 @@ class Ascend(CostModel):
             return ascend_fusion.cube_kernel_time(self._device, node, self._own, self._computing)
         if node.op_type == ascend_vector.FORM:
             return ascend_vector.vector_kernel_time(self._device, node, self._own, self._on_vector)
-        known = node.op_type in self.soc.composites
-        return self._own(replace(node, domain="")) if known else math.inf
+        return self._own(replace(node, domain="")) if node.op_type in self.soc.composites else math.inf
 
     def _attention(self, node: NodeView) -> float | None:
         """One kernel where the compiler makes one of it, else those of its products and the Softmax."""

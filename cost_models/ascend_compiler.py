@@ -38,6 +38,8 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
         "transpose_gemm": _laws(
             gemm__transposed_product="MatMul", gemm__transposes_into_gemm="Gemm", gemm__gemm_apart=""
         ),
+        "concat_in_place": _laws(ascend__in_place__concatenation=""),
+        "constant_shapes": _laws(),
         "concat_concat": _laws(concat__flatten="Concat"),
         "unit_transpose": _laws(transpose__of_units="Transpose"),
         "no_operations": _laws(
@@ -54,16 +56,27 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
             slice__simplify="",
         ),
         "same_input_convolution": _laws(
-            horizontal__two_convolutions="Conv BatchNormalization",
-            horizontal__three_convolutions="Conv BatchNormalization",
-            joining__convolutions_of_one_image="Concat",
+            same_input__two_convolutions="Conv BatchNormalization",
+            same_input__three_convolutions="Conv BatchNormalization",
             horizontal__functions_of_parts="Relu",
             split__from_slices="Conv BatchNormalization Relu",
             split__outputs="Conv BatchNormalization Relu",
         ),
     }
 )
-"""Passes by our names for them; laws without operators make values equal, or lead to what others write."""
+"""Passes by our names for them; laws without operators make values equal, or lead to what others write.
+
+`constant_shapes` is no law: see `ascend_constants`."""
+
+
+def limits_of(passes: Iterable[str], float_bytes: float, block: int) -> dict[str, int]:
+    """What laws of the compiler ask for.
+
+    Args:
+        float_bytes: of float16 only are images written in place.
+        block: how many channels are a block.
+    """
+    return {"in_place_block": block} if "concat_in_place" in passes and float_bytes == 2 else {}
 
 
 def applied_by(passes: Iterable[str]) -> dict[str, frozenset[str]]:

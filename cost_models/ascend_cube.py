@@ -152,7 +152,11 @@ def _fitting(values: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[
 
 
 def product_time(device: Device, node: NodeView) -> float | None:
-    """The time of a matrix product; None where its shapes are not known well enough."""
+    """The time of a matrix product; None where its shapes are not known well enough.
+
+    The rows of each matrix of a batch fill tiles of their own, also where all are multiplied by one matrix,
+    but for batches of few rows (see `_rows_together`).
+    """
     a, b = (node.input(i) for i in PRODUCTS[node.op_type])
     y = node.output()
     if a is None or b is None or y is None or not a.shape or not b.shape or y.shape is None:
@@ -161,10 +165,27 @@ def product_time(device: Device, node: NodeView) -> float | None:
     (m, k), n = a_shape[-2:], b_shape[-1]
     batch = counting.product(counting.dims(y)) // max(m * n, 1)
     if counting.product(b_shape[:-2]) == 1:
-        m, batch = m * batch, 1
+        m, batch = _rows_together(device, m, batch)
     width = device.width(a)
     computing = device.cube(m, n, k, batch, width)
     return device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
+
+
+LARGE_BATCH, FEW_ROWS = 51, 32
+"""A batch of so many matrices or more, of less than so many rows each, is one matrix to the compiler."""
+
+
+def _rows_together(device: Device, rows: int, batch: int) -> tuple[int, int]:
+    """The rows of a product with one matrix as the compiler takes them: (rows, batch).
+
+    Single rows are one matrix, and so are those of less than 32 of more than 50 matrices
+    (BatchMatMulV2ReshapeFusionPass, hiascend atlasrr_30_0028; ViT-B/32, of 50 rows an image, is slower for
+    it).  A smaller batch costs no more than the least that is one matrix.
+    """
+    side = device.soc.cube_side
+    together = rows * (batch if rows == 1 else max(batch, LARGE_BATCH))
+    fewer = math.ceil(together / side) < batch * math.ceil(rows / side)
+    return (together, 1) if rows < FEW_ROWS and fewer else (rows, batch)
 
 
 def other_product(device: Device, node: NodeView) -> float:

@@ -7,6 +7,7 @@ several nodes share: a conversion is a TransData kernel, and what is `laid` move
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.typing import form_facts
-from egraph_opt.rewrites.conditions.formats import IMAGES
+from egraph_opt.rewrites.conditions.formats import IMAGES, IN_PLACE
 
 OPERATORS = frozenset(("from_layout", "laid", "to_layout", "unlaid"))
 """The pseudo-operators that are priced here."""
@@ -65,8 +66,17 @@ def stored_bytes(device: Device, fact: Fact, operators: frozenset[str]) -> int |
 
 
 def conversion(device: Device, node: NodeView) -> float:
-    """The time of a TransData kernel."""
+    """The time of a TransData kernel; there is none that writes a tensor into a wider one."""
+    if node.text("layout") in IN_PLACE.values():
+        return math.inf
     return device.to_format(node.text("layout"), node.input(0))
+
+
+def format_of(node: NodeView) -> tuple[str, bool]:
+    """The format that a node works in, and whether what it writes is a part of a wider image."""
+    layout = node.text("layout")
+    in_place = layout in IN_PLACE.values()
+    return (IMAGES if in_place else layout, in_place)
 
 
 def inner(node: NodeView) -> NodeView | None:

@@ -65,6 +65,7 @@ LIMITS = {
     "conv_pad": "the largest pad of a convolution along an axis",
     "conv_stride": "the largest stride of a convolution along an axis",
     "fused_stages": "how many vector operators a cube operator takes in",
+    "in_place_block": "images whose channels are a multiple of this are joined as convolutions write them",
     "lift_conv1d": "images are convolved in 2-D only",
     "narrow_int64": "integers are computed in 32 bits",
     "plain_products": "which products take matrices in ND (see `rewrites/conditions/formats`)",

@@ -14,6 +14,10 @@ IMAGES = "NC1HWC0"
 MATRICES = "FRACTAL_NZ"
 """The last two dims in tiles."""
 
+IN_PLACE = {function: f"{IMAGES} in place, {function or 'bare'}" for function in ("", "Relu", "LeakyRelu")}
+"""Per function behind convolutions what the format is called where they write a part of a wider image: a
+Concat of them joins no tensors (ConvConcatFusionPass, hiascend atlasrr_30_0010)."""
+
 RULES = {"aligned": 1, "inner": 2}
 """Which products take operands in ND (matmul_util.cpp, IsFormatSupportNd), as laws have it for a limit.
 

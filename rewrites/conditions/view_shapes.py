@@ -183,6 +183,11 @@ def same_rank(x: Fact, y: Fact) -> bool:
 
 
 @hosted()
+def have_same_dims(x: Fact, y: Fact) -> bool:
+    return same_dims(x.shape, y.shape)
+
+
+@hosted()
 def known_dims(z: Fact) -> Dims | None:
     """The dims of a value, all known."""
     return z.shape if z.is_symbolic else None

@@ -1,6 +1,7 @@
 """A convolution that looks at single elements is a product with the channels, wherever these are.
 
 Conv(Transpose(x), W, b) = Transpose(x @ W' + b)        for a kernel of 1, the channels last in x
+Transpose(x) @ W -> Transpose(Conv(x, W'))              for channels that Transpose brings last
 
 Spatial axes and the batch may stand in any order.
 """
@@ -15,6 +16,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
 from egraph_opt.operators.terms import node
+from egraph_opt.rewrites.conditions.chains import of_weight, weights
 from egraph_opt.rewrites.conditions.channels import (
     is_constant_bias,
     is_float_constant,
@@ -24,6 +26,7 @@ from egraph_opt.rewrites.conditions.channels import (
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.resized import looks_at_one
 from egraph_opt.rewrites.convolution.whole_image import is_no_double, matrix, pixel_window
+from egraph_opt.rewrites.transposes.composition import invert
 
 
 @hosted()
@@ -117,3 +120,44 @@ def of_channels_last(
     image = conv(transpose(x, p), weight, none(), pixel_window(x))
     demand = (kernel(is_no_double(x)), once, guard(has_several_axes(p), eq(x, transpose(z, q))))
     yield rewrite(transpose(x @ w, p), image, *demand, inverse="of_channels_last")
+
+
+@hosted()
+def undone(q: Permutation) -> Permutation | None:
+    """The transpose that brings the channels back, which q brings last."""
+    return invert(q) if len(q) > 3 and q[-1] == 1 else None
+
+
+def _sunk_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    z, w, last = g.input(("N", 4, 3, "L")), g.random(4, 6), (0, 2, 3, 1)
+    yield g.fires(transpose(z, last) @ w)
+    yield g.fires(transpose(g.input((2, 4, 3, 2, 5)), (0, 4, 2, 3, 1)) @ w)
+    yield from g.near_misses(
+        (transpose(z, (0, 2, 1, 3)) @ g.random(5, 6), "these are no channels"),
+        (transpose(z, last) @ g.random(3, 4, 6), "a matrix for each row"),
+        (transpose(z, last) @ g.input((4, 6)), "the weight is no constant"),
+        (transpose(g.input(("N", 4, 3)), (0, 2, 1)) @ w, "one axis: a product with columns"),
+        (transpose(g.input((0, 4, 3, 2)), last) @ w, "of nothing"),
+    )
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="move",
+    serves="traffic",
+    source="ConvNeXt, arXiv 2201.03545",
+    uses=(weights,),
+    examples=_sunk_examples,
+)
+def of_channels_brought_last(z: Tensor, w: Tensor, q: Permutation, k: Int):
+    """Transpose(x) @ W = Transpose(Conv(x, W')) for channels that Transpose brings last
+
+    Of products of the original: the convolutions that `of_channels_last` makes products of would come back.
+    """
+    x = transpose(z, q)
+    weight = reshape(transpose(w, (1, 0)), kernel_of_matrix(x, w, undone(q)))
+    sunk = transpose(conv(z, weight, none(), pixel_window(z)), q)
+    demand = guard(is_large(x, undone(q)), varies(z), of_weight(x, w, 0), eq(x @ w, node(k)))
+    yield rewrite(x @ w, sunk, kernel(is_no_double(z)), demand, inverse="of_channels_last")

@@ -116,8 +116,14 @@ def channel_parts(*weights: Fact) -> tuple[Slices, ...] | None:
     return tuple(found)
 
 
-def _joined(x: Any, u: Any, *convolutions: tuple[Any, Any, Any, Any]) -> Iterator[Any]:
-    """Every convolution (its result, weight, bias and number in the original) is a part of one."""
+def joined_convolutions(
+    x: Any, u: Any, *convolutions: tuple[Any, Any, Any, Any], known: Any = ()
+) -> Iterator[Any]:
+    """Every convolution (its result, weight, bias and number in the original) is a part of one.
+
+    Args:
+        known: what else holds of them.
+    """
     results, weights, biases, numbers = zip(*convolutions, strict=True)
     found = [
         (eq(w, weight_of(y, x, u)), eq(b, bias_of(y, x, u)), guard(eq(superseded(y), 0), eq(y, node(k))))
@@ -128,11 +134,11 @@ def _joined(x: Any, u: Any, *convolutions: tuple[Any, Any, Any, Any]) -> Iterato
     whole = conv(x, concat(listed(*weights), 0), concat(listed(*biases), 0), u)
     parts = channel_parts(*weights)
     are_parts = [union(y, slice_(whole, parts[k])) for k, y in enumerate(results)]
-    yield rule(found, guard(near, differ), then=are_parts, inverse="joining.slice_of_convolution")
+    yield rule(found, guard(near, differ), known, then=are_parts, inverse="joining.slice_of_convolution")
 
 
-def _examples(count: int) -> Any:
-    """Examples of so many convolutions, and near-misses of two."""
+def examples_of(count: int, **limits: int) -> Any:
+    """Examples of so many convolutions, and near-misses of two, on a target with these limits."""
 
     def examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
@@ -142,7 +148,7 @@ def _examples(count: int) -> Any:
         ):
             x, biases = g.input(shape), (g.random(4), none(), g.random(6))
             several = [conv(x, g.random(4 + k, 3, *kernel), biases[k], u) for k in range(count)]
-            yield g.fires(concat(listed(*several), 1))
+            yield g.fires(concat(listed(*several), 1), **limits)
         g = Operands(rng)
         x, y, v, w = g.input((1, 3, 5, 5)), g.input((1, 3, 5, 5)), g.random(4, 3, 1, 1), g.random(4, 3, 1, 1)
         first, second = conv(x, v, none(), PLAIN), conv(x, w, none(), PLAIN)
@@ -154,20 +160,20 @@ def _examples(count: int) -> Any:
             (conv(x, thin, none(), groups), conv(x, -thin, none(), groups), "groups would be others"),
             (first * g.random(4, 1, 1), second * g.random(4, 1, 1), "they will take in a scale each"),
         ):
-            yield g.near_miss(concat(listed(one, other), 1), why)
+            yield g.near_miss(concat(listed(one, other), 1), why, **limits)
 
     return examples
 
 
-@law(uses=(members,), examples=_examples(2))
+@law(uses=(members,), examples=examples_of(2))
 def two_convolutions(x: Tensor, u: ConvWindow, y: Tensor, z: Tensor, v: Tensor, w: Tensor, b: Tensor,
                      c: Tensor, i: Int, j: Int):  # fmt: skip
     """Conv(x, V, b), Conv(x, W, c) = parts of Conv(x, [V; W], [b; c]) for constants"""
-    yield from _joined(x, u, (y, v, b, i), (z, w, c, j))
+    yield from joined_convolutions(x, u, (y, v, b, i), (z, w, c, j))
 
 
-@law(uses=(members,), examples=_examples(3))
+@law(uses=(members,), examples=examples_of(3))
 def three_convolutions(x: Tensor, u: ConvWindow, y: Tensor, z: Tensor, t: Tensor, v: Tensor, w: Tensor,
                        m: Tensor, b: Tensor, c: Tensor, d: Tensor, i: Int, j: Int, k: Int):  # fmt: skip
     """Conv(x, U, b), Conv(x, V, c), Conv(x, W, d) = parts of Conv(x, [U; V; W], [b; c; d]) for constants"""
-    yield from _joined(x, u, (y, v, b, i), (z, w, c, j), (t, m, d, k))
+    yield from joined_convolutions(x, u, (y, v, b, i), (z, w, c, j), (t, m, d, k))

@@ -31,6 +31,7 @@ from egraph_opt.laws import (
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import PoolWindow, pool
 from egraph_opt.operators.terms import limit, node
+from egraph_opt.rewrites.conditions.steps import entire, wholes
 from egraph_opt.rewrites.convolution.pooling import covers_input, is_plain, window_fits
 
 law = laws_of("pooling", numerics="reassociates", kind="split", serves="arithmetic")
@@ -236,6 +237,12 @@ def first_step(window: PoolWindow, most: int) -> PoolWindow | None:
     return of_axes(window, [own if k == axis else STILL for k in range(len(along))])
 
 
+@hosted()
+def fits_known(window: PoolWindow, x: Fact) -> bool:
+    """`is_within`, of an x of which each dim has a number or a name."""
+    return x.is_symbolic and bool(is_within.function(window, x))
+
+
 def _maxima_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 2, 9, 12))
@@ -253,11 +260,17 @@ def _maxima_examples(rng: np.random.Generator) -> Iterator[Example]:
         (_window((2, 2), (1, 1)), _window((2, 2), (2, 2), ceil_mode=1), "partial windows"),
     ):
         yield g.near_miss(pool("MaxPool", pool("MaxPool", x, first), second), why)
+    unknown = pool("MaxPool", g.input((2, 3, None, None)), _window((3, 3), (2, 3)))
+    yield g.near_miss(pool("MaxPool", unknown, _window((2, 2), (1, 1))), why="an axis may be any size")
     means = [pool("AveragePool", x, window) for window in (small, large)]
     yield g.near_miss(means[0] * means[1], why="a mean of overlapping windows is weighted")
 
 
-@law(source="van Herk, Gil and Werman: maxima of maxima; YOLOv5's SPPF", examples=_maxima_examples)
+@law(
+    source="van Herk, Gil and Werman: maxima of maxima; YOLOv5's SPPF",
+    uses=(wholes,),
+    examples=_maxima_examples,
+)
 def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWindow, i: Int, j: Int):
     """MaxPool(x; k1 + (k2 - 1) * s1, stride s1 * s2) = MaxPool(MaxPool(x; k1, stride s1); k2, stride s2)
 
@@ -265,7 +278,7 @@ def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWind
     is beyond the target's limit; to the left where the original has both.
     """
     pooled = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", x, w)), guard(ne(y, z)))
-    written = guard(eq(y, node(i)), eq(z, node(j)))
+    written = guard(eq(y, node(i)), eq(z, node(j)), entire(x))
     rest = union(z, pool("MaxPool", y, rest_of(w, u)))
     yield rule(*pooled, kernel(is_within(w, x)), written, then=rest, inverse="maxima_of_maxima")
     begin = first_step(w, limit("pool_kernel"))
@@ -273,6 +286,6 @@ def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWind
     parts = (kernel(is_within(w, x)), guard(absent(covers_input(w, x))))
     yield rewrite(pool("MaxPool", x, w), steps, *parts, inverse="maxima_of_maxima")
     joint = joint_maxima(u, w)
-    behind = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", y, w)), kernel(is_within(joint, x)))
+    behind = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", y, w)), fits_known(joint, x))
     at_once = union(z, pool("MaxPool", x, joint))
     yield rule(*behind, guard(ne(x, y)), written, then=at_once, inverse="maxima_of_maxima")

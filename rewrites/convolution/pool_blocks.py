@@ -4,6 +4,7 @@ Pool(x; ceil_mode) -> Pool(x; pads at the end)
 Pool(x; pads at the end) -> Concat(Pool(x), Pool(the end of x))   beyond a target's limits
 Pool(x; stride = kernel) -> Reduce(Reshape(x))              beyond a target's limits, along one axis or
                                                             where no cascade fits
+Pool(x; all of some axes) -> Reduce(x)
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, r
 from egraph_opt.laws.sorts import Axes, Dims, Name, Slices, String, Tensor
 from egraph_opt.operators import PoolWindow, concat, pool, reduce, reshape, slice_
 from egraph_opt.operators.terms import limit, listed
+from egraph_opt.rewrites.conditions.values import is_kernel_float
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.convolution.pool_axes import Along, along_axes, is_within, leaves_out_pads, of_axes
 from egraph_opt.rewrites.convolution.pooling import window_fits
@@ -228,4 +230,43 @@ def windows_in_a_row(kind: String, x: Tensor, w: PoolWindow):
     reduced = reduce(reduction_of(kind), reshape(slice_(x, parts[2]), parts[0]), parts[1], 1)
     yield rewrite(
         y, reshape(reduced, known_dims(y)), guard(demand), because="dims do not say what was a window"
+    )
+
+
+@hosted()
+def whole_axes(window: PoolWindow, x: Fact) -> Axes | None:
+    """The axes of which a window covers all, where it looks at single elements along the others."""
+    if x.shape is None or len(x.shape) != len(window.kernel) + 2 or any(window.pads):
+        return None
+    axes = []
+    for axis, (size, stride, _, _, dilation) in enumerate(along_axes(window), 2):
+        if size == x.shape[axis] and size > 1 == dilation:
+            axes.append(axis)
+        elif (size, stride) != (1, 1):
+            return None
+    return tuple(axes) if 0 < len(axes) < len(window.kernel) else None
+
+
+def _axes_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 2, 4, 15))
+    for kind in ("AveragePool", "MaxPool"):
+        for sides, strides in (((4, 1), (1, 1)), ((1, 15), (1, 4))):
+            yield g.fires(pool(kind, x, PoolWindow(sides, strides, (0,) * 4, (1, 1))))
+        yield from g.near_misses(
+            (pool(kind, x, PoolWindow((4, 1), (1, 2), (0,) * 4, (1, 1))), "every other column"),
+            (pool(kind, x, PoolWindow((3, 1), (1, 1), (0,) * 4, (1, 1))), "two windows"),
+            (pool(kind, x, PoolWindow((4, 1), (1, 1), (1, 0, 0, 0), (1, 1))), "it pads"),
+            (pool(kind, x, PoolWindow((1, 1), (1, 1), (0,) * 4, (1, 1))), "of single elements"),
+        )
+    spread = PoolWindow((2, 1), (1, 1), (0,) * 4, (3, 1))
+    yield g.near_miss(pool("MaxPool", x, spread), why="what is between is left out")
+
+
+@law(source="Ascend auto-optimizer, AvgPoolSplit", examples=_axes_examples)
+def window_over_axes(kind: String, x: Tensor, w: PoolWindow):
+    """Pool(x; all of some axes) = Reduce(x) over them; `whole_input` has all of all axes"""
+    axes, why = whole_axes(w, x), "dims do not say what was a window"
+    yield rewrite(
+        pool(kind, x, w), reduce(reduction_of(kind), x, axes, 1), kernel(is_kernel_float(x)), because=why
     )

@@ -13,10 +13,21 @@ from onnx import TensorProto
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import sqrt
 from egraph_opt.laws.sorts import Axes, Float, Int, Tensor
-from egraph_opt.operators import Literal, binary, instance_norm, literal, reduce, reshape, unary
+from egraph_opt.operators import (
+    ConvWindow,
+    Literal,
+    binary,
+    conv,
+    instance_norm,
+    literal,
+    none,
+    reduce,
+    reshape,
+    unary,
+)
 from egraph_opt.rewrites.conditions.channels import known_elements
 from egraph_opt.rewrites.conditions.operands import either_side
 from egraph_opt.rewrites.elementwise.identities import quotients
@@ -28,17 +39,20 @@ law = laws_of("normalization", numerics="reassociates", kind="fuse", serves="lau
 
 @hosted()
 def of_each_channel(x: Fact, axes: Axes, number: float) -> Literal | None:
-    """One number for each channel of images, of which the axes are all that is behind the channels.
-
-    Of rows with one axis behind, that is a LayerNormalization.
-    """
-    if x.shape is None or len(x.shape) < 4 or axes != tuple(range(2, len(x.shape))):
+    """One number for each channel, of which the axes are all that is behind the channels."""
+    if x.shape is None or len(x.shape) < 3 or axes != tuple(range(2, len(x.shape))):
         return None
     if x.const or x.dtype not in KERNEL_FLOATS - {TensorProto.DOUBLE}:
         return None
     channels = x.shape[1]
     known = isinstance(channels, int) and channels > 0 and all(map(_has_pixels, x.shape[2:]))
     return Literal(x.dtype, (channels,), (number,)) if known else None  # type: ignore[arg-type]
+
+
+@hosted()
+def is_image(x: Fact) -> bool:
+    """With several axes behind the channels: of rows with one, that is a LayerNormalization as well."""
+    return x.rank is not None and x.rank > 3
 
 
 def _has_pixels(dim: Any) -> bool:
@@ -62,6 +76,9 @@ def _spelled(rng: np.random.Generator) -> Iterator[Example]:
     rows = g.input(("N", 3, 6))
     rest, squares = _centred(rows, (2,))
     yield g.near_miss(rest / sqrt(squares + g.constant(1e-5)), why="it is one of layers")
+    line = conv(rows, g.random(4, 3, 2), none(), ConvWindow((1,), (1, 0), (1,)))
+    rest, squares = _centred(line, (2,))
+    yield g.fires(rest / sqrt(squares + g.constant(1e-5)))
     x = g.input((2, 3, 4, 5))
     for axes, why in (((1, 2, 3), "of all channels"), ((3,), "of rows"), ((2,), "of columns")):
         rest, squares = _centred(x, axes)
@@ -79,13 +96,17 @@ def _spelled(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(kind="composite", source="ONNX, InstanceNormalization", examples=_spelled, uses=(either_side,))
-def instances(x: Tensor, c: Tensor, a: Axes, i: Int):
-    """(x - m) / Sqrt(mean((x - m)^2) + e) = InstanceNormalization(x; 1, 0) for the mean m of each channel"""
+def instances(x: Tensor, c: Tensor, a: Axes, i: Int, z: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """(x - m) / Sqrt(mean((x - m)^2) + e) = InstanceNormalization(x; 1, 0) for the mean m of each channel
+
+    Of rows, where a convolution has made them.
+    """
     rest, squares = _centred(x, a)
     scale, bias = (literal(of_each_channel(x, a, number)) for number in (1.0, 0.0))
     whole = instance_norm(x, scale, bias, epsilon_of_square(c))
     for spelled in quotients(rest, sqrt(squares + c), i):
-        yield rewrite(spelled, whole, inverse=PARTS)
+        for demand in (is_image(x), eq(x, conv(z, w, b, u))):
+            yield rewrite(spelled, whole, guard(demand), inverse=PARTS)
 
 
 def _behind(op: str) -> Any:

@@ -38,8 +38,7 @@ from egraph_opt.operators import Literal, concat, gather, leaf, literal, output,
 from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import fact, listed, opset
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
-from egraph_opt.rewrites.conditions.view_shapes import same_dims
-from egraph_opt.rewrites.shapes.splats import have_same_dims
+from egraph_opt.rewrites.conditions.view_shapes import have_same_dims, same_dims
 
 _SHAPE_RANGES = 15
 """The opset from which Shape takes a range of axes."""

@@ -14,7 +14,7 @@ from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.view_shapes import same_dims
+from egraph_opt.rewrites.conditions.view_shapes import have_same_dims
 
 
 @hosted()
@@ -23,11 +23,6 @@ def number_of(s: Fact) -> Literal | None:
     if s.const or s.splat is None or s.shape == () or s.dtype in (0, TensorProto.STRING):
         return None
     return Literal(s.dtype, (), (s.splat,))
-
-
-@hosted()
-def have_same_dims(x: Fact, z: Fact) -> bool:
-    return same_dims(x.shape, z.shape)
 
 
 @hosted()

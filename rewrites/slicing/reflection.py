@@ -101,9 +101,18 @@ def _count_behind(behind: Slices, dim: Dim) -> int | None:
     return None if end is None else -2 - end
 
 
+def _backwards(spec: Slices) -> Slices:
+    """The slice as one that steps back, where it takes one element: in either direction it is the same."""
+    if len(spec) != 1 or spec[0][1] in (0, -1) or spec[0][2:] != (spec[0][1] + 1 or None, 1):
+        return spec
+    axis, start, _, _ = spec[0]
+    return ((axis, start, start - 1, -1),)
+
+
 @hosted()
 def reflection(x: Fact, axis: Axis, front: Slices, behind: Slices, parts: int) -> Pads | None:
     """The pads of which these slices are what is added; of two parts, one is x and one slice is empty."""
+    front, behind = _backwards(front), _backwards(behind)
     if bool(front) + bool(behind) + 1 != parts or x.shape is None or not axis < len(x.shape):
         return None
     dim = x.shape[axis]
@@ -152,6 +161,8 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.all_fire(
         around((1, 0), (2, 1)), around((3, 0), (2, None)), around((2, 0), ()), around((), (3, 1), axis=3)
     )
+    edge = [slice_(x, ((2, k, k + 1, 1),)) for k in (1, 2)]
+    yield g.fires(concat(listed(edge[0], x, edge[1]), 2))
     yield from g.near_misses(
         (around((1, None), (3, 1)), "the edge is repeated"),
         (around((2, 0), (1, None)), "it begins further inside"),

@@ -5,6 +5,9 @@ f(Gather_a(x, i)) -> Gather_a(f(x), i)
 Gather_a(x, i) op y -> Gather_a(x op y, i)          of a y that is the same all along the axis
 Gather_a(x, i) op Gather_a(y, i) -> Gather_a(x op y, i)
 Softmax(Gather_a(x, i)) -> Gather_a(Softmax(x), i)  along other axes
+Gather_a(x, i) op y -> Gather_a(x op Gather_a(y, j), i)            where that is written, and i undoes j
+Gather_a(x op y, i) -> Gather_a(x, i) op Gather_a(y, i)            where one of these is written
+Gather_a(Gather_b(Gather_a(x, i), j), k) -> Gather_b(Gather_a(Gather_a(x, i), k), j)
 
 i permutes the axis, as a roll does.  Only where something is gathered in the order that undoes it: there both
 become one (`gather.compose`).
@@ -15,12 +18,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, guard, hosted, laws_of, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Axis, Dims, Int, Settings, String, Tensor, Unit
 from egraph_opt.operators import binary, gather, softmax
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
-from egraph_opt.rewrites.conditions.view_shapes import same_rank
+from egraph_opt.rewrites.conditions.values import all_vary
+from egraph_opt.rewrites.conditions.view_shapes import have_same_dims, same_dims, same_rank
 from egraph_opt.rewrites.slicing.gather import constant_indices, from_front, indices_of, is_vector
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -185,3 +189,89 @@ def operands_in_order(op: String, x: Tensor, y: Tensor, i: Tensor, a: Axis, k: I
     both = gather(binary(op, x, y), i, a)
     alike = same_rank(x, y), are_as_long(x, y, i, a)
     yield rewrite(binary(op, permuted, gather(y, i, a)), both, *alike, demand, because=DEMAND)
+
+
+# --- operands that are in the other order elsewhere -----------------------------------------------------
+
+
+@hosted()
+def undoes(x: Fact, i: Fact, y: Fact, j: Fact, axis: Axis) -> bool:
+    """What is gathered of x is in the order of y, of which j is another order; they have the same dims."""
+    order = order_of.function(x, i, axis)
+    return order is not None and order == order_undone.function(y, j, axis) and same_dims(x.shape, y.shape)
+
+
+def _partner_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i, back = _rolled(g)
+    y, rows = g.input(("N", 5, 4)), g.input((1, 5, 4))
+    yield g.fires(relu(gather(x, i, 1) - y) * gather(y, back, 1))
+    yield from g.near_misses(
+        (gather(x, i, 1) - y, "y is in no other order"),
+        ((gather(x, i, 1) - y) * gather(y, i, 1), "in another one"),
+        ((gather(x, i, 1) - rows) * gather(rows, back, 1), "one is broadcast"),
+    )
+
+
+@law(numerics="reassociates", examples=_partner_examples, uses=(either_side,))
+def operand_in_other_order(
+    op: String, x: Tensor, y: Tensor, z: Tensor, i: Tensor, j: Tensor, a: Axis, k: Int
+):  # fmt: skip
+    """Gather(x, i) op y = Gather(x op Gather(y, j), i) where that is written as well, and i undoes j"""
+    other = gather(y, j, a)
+    moved = gather(beside(op, x, other, k), i, a)
+    known = (eq(z, other), undoes(x, i, y, j, a), guard(all_vary(x, y)))
+    yield rewrite(beside(op, gather(x, i, a), y, k), moved, *known, inverse="order_of_operands")
+
+
+@hosted()
+def permutes(x: Fact, i: Fact, axis: Axis) -> bool:
+    return order_of.function(x, i, axis) is not None
+
+
+def _sum_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i, back = _rolled(g)
+    y = g.input(("N", 5, 4))
+    yield from g.all_fire(gather(x - y, i, 1) * gather(x, i, 1), gather(x - y, i, 1) * gather(y, i, 1))
+    yield from g.near_misses(
+        (gather(x - y, i, 1), "neither is in that order"),
+        (gather(x - y, i, 1) * gather(x, back, 1), "in another one"),
+        (gather(x - g.input((5, 4)), i, 1) * gather(x, i, 1), "one has fewer axes"),
+    )
+
+
+@law(numerics="finite", examples=_sum_examples)
+def order_of_operands(op: String, x: Tensor, y: Tensor, i: Tensor, a: Axis):
+    """Gather(x op y, i) = Gather(x, i) op Gather(y, i) of permuted elements, where one of these is written"""
+    whole, apart = gather(binary(op, x, y), i, a), binary(op, gather(x, i, a), gather(y, i, a))
+    for moved in (x, y):
+        demand = guard(gather(moved, i, a), permutes(x, i, a), all_vary(x, y))
+        yield rewrite(whole, apart, have_same_dims(x, y), demand, inverse="operands_in_order")
+
+
+# --- along two axes -------------------------------------------------------------------------------------
+
+
+def _between_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i, back = _rolled(g)
+    columns = constant_indices(g, [1, 3])
+    yield g.fires(gather(gather(gather(x, i, 1), columns, 2), back, 1))
+    yield from g.near_misses(
+        (gather(gather(x, i, 1), columns, 2), "nothing is along the axis of the first"),
+        (gather(gather(gather(x, i, 1), back, 1), columns, 2), "they are one already"),
+        (gather(gather(gather(x, i, 1), constant_indices(g, 1), 2), back, 1), "an axis is dropped"),
+    )
+    images, front = g.input(("N", 5, 4, 3)), constant_indices(g, [0, 1])
+    last = gather(gather(gather(images, i, 1), front, 2), constant_indices(g, 1), 1)
+    yield g.near_miss(last, why="the axis of the first is dropped")
+
+
+@law(examples=_between_examples)
+def gather_between(x: Tensor, i: Tensor, j: Tensor, k: Tensor, a: Axis, b: Axis):
+    """Gather_a(Gather_b(Gather_a(x, i), j), k) = Gather_b(Gather_a(Gather_a(x, i), k), j) along two axes"""
+    first = gather(x, i, a)
+    apart, beside_each_other = gather(gather(first, j, b), k, a), gather(gather(first, k, a), j, b)
+    known = (is_vector(j), is_vector(k), is_another(a, b), guard(is_vector(i), varies(x)))
+    yield rewrite(apart, beside_each_other, *known, because="two of an axis are one")

@@ -37,6 +37,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (transpose(relu(first) * gate, back), "Relu is between"),
         (transpose(first * gate, (0, 3, 1, 2)), "another transpose"),
         (transpose(first * g.input((4, 5)), back), "of another rank"),
+        (transpose(first * g.input((2, "N", 3, 4, 5)), (0, 1, 3, 4, 2)), "another rank, and so other axes"),
     )
 
 

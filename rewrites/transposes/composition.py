@@ -52,8 +52,8 @@ def composed(x: Fact, p: Permutation, q: Permutation) -> Permutation | None:
 
 @hosted()
 def restores(x: Fact, p: Permutation, q: Permutation) -> bool:
-    """Whether a transpose of x by p, then by q is x."""
-    return bool(is_identity(with_ones_in_order(x, tuple(p[i] for i in q))))
+    """Whether a transpose of x by p, then by q is x; not where q has other axes, as behind a broadcast."""
+    return len(p) == len(q) and bool(is_identity(with_ones_in_order(x, tuple(p[i] for i in q))))
 
 
 @law(kind="merge", source="TASO")

@@ -1,18 +1,18 @@
 """Transposes move past other operators, where they meet others; T' undoes T.
 
 f(T(x), T(y)) = T(f(x, y))                for f of two or three operands, element by element
+f(T(x), y) = T(f(x, T'(y)))               where T'(y) is written as well
 f(T(x), c) = T(f(x, T'(c)))               for a constant c of lower or equal rank
 f(T(x), c) = T(f(x, c))                   for a c of one element
 Cast(T(x)) = T(Cast(x))
 Reduce_a(T(x)) = T(Reduce_p[a](x))        and likewise Softmax, Concat, Slice and Pad
-MatMul(T(x), T(y)) = T(MatMul(y, x))      for transposes of the last two axes
 
 From the right, what works element by element demands that an operand is transposed like this elsewhere: a
 transpose that met no other on its way down would be written at every place above as well.
 """
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.algebra import is_same, varies
 from egraph_opt.laws.sorts import (
     Axes,
@@ -29,7 +29,7 @@ from egraph_opt.laws.sorts import (
     String,
     Tensor,
 )
-from egraph_opt.operators import concat, matmul, pad, reduce, reshape, slice_, softmax, transpose
+from egraph_opt.operators import concat, pad, reduce, reshape, slice_, softmax, transpose
 from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.chains import standing, stands
@@ -51,6 +51,26 @@ def through_binary(op: String, x: Tensor, y: Tensor, p: Permutation):
     for turned, other in ((x, y), (y, x)):
         demand = guard(transpose(turned, p), varies(other))
         yield rewrite(outside, inside, same_rank(x, y), demand, inverse="through_binary")
+
+
+def _turned_examples(rng):
+    g = Operands(rng)
+    x, y, p, back = g.input((5, 3, "N")), g.input(("N", 5, 3)), (2, 0, 1), (1, 2, 0)
+    yield g.fires(transpose(binary("Sub", transpose(x, p), y), (1, 0, 2)) * transpose(y, back))
+    yield g.near_miss(binary("Sub", transpose(x, p), y), why="y is not transposed elsewhere")
+    row, square = g.input((3,)), g.input((4, 4))
+    yield g.near_miss(binary("Sub", transpose(x, p), row) * row, why="of another rank")
+    yield g.near_miss(transpose(square, (1, 0)) + square, why="x and y are one")
+
+
+@law(numerics="reassociates", source="Swin, arXiv 2103.14030", uses=(either_side,), examples=_turned_examples)
+def through_binary_with_turned(op: String, x: Tensor, y: Tensor, p: Permutation, i: Int, k: Int, n: Int):
+    """f(Transpose_p(x), y) = Transpose_p(f(x, Transpose_p'(y))), where the original has both transposes"""
+    outer, inner = transpose(x, p), transpose(y, invert(p))
+    sunk = transpose(beside(op, x, inner, i), p)
+    # Of one transpose the result is its own transpose, and all behind it is there twice.
+    demand = guard(eq(outer, node(k)), eq(inner, node(n)), ne(outer, inner), varies(y))
+    yield rewrite(beside(op, outer, y, i), sunk, same_rank(x, y), demand, inverse="through_binary")
 
 
 @hosted()
@@ -232,27 +252,3 @@ def through_concat_of_two(x: Tensor, y: Tensor, p: Permutation, q: Permutation, 
     yield rewrite(both, behind, is_same(p, q), inverse="through_concat_of_two")
     before = concat(listed(transpose(x, p), transpose(y, p)), moved_axis(invert(p), a))
     yield rewrite(transpose(concat(listed(x, y), a), p), before, inverse="through_concat_of_two")
-
-
-@hosted()
-def swap_of_last_two(x: Fact) -> Permutation | None:
-    """The permutation that swaps the last two axes of x."""
-    if x.rank is None or x.rank < 2:
-        return None
-    return (*range(x.rank - 2), x.rank - 1, x.rank - 2)
-
-
-def _product_examples(rng):
-    g = Operands(rng)
-    yield g.fires(matmul(transpose(g.input((4, "N")), (1, 0)), transpose(g.input((3, 4)), (1, 0))))
-    x, y = g.input((2, 4, 5)), g.input((2, 3, 4))
-    yield g.fires(matmul(transpose(x, (0, 2, 1)), transpose(y, (0, 2, 1))))
-    yield g.near_miss(transpose(matmul(g.input((3, 4)), x), (0, 2, 1)), why="ranks differ")
-
-
-@law(numerics="reassociates", source="TASO", examples=_product_examples)
-def of_product(x: Tensor, y: Tensor):
-    """MatMul(x^T, y^T) = MatMul(y, x)^T"""
-    swap = swap_of_last_two(x)
-    both = matmul(transpose(x, swap), transpose(y, swap))
-    yield equal(both, transpose(matmul(y, x), swap), same_rank(x, y))

@@ -4,22 +4,28 @@ Reshape(x) op y -> Reshape(x op y)                where the view does not concer
 Reshape(x) op y -> x op y                         where the view has other leading axes of 1, and y hides them
 Reshape(x) op c -> Reshape(x op Reshape'(c))      for a constant c
 Reshape(x) op Reshape(y) -> Reshape(x op y)       where both views do the same to the axes
+Reshape(x) op y -> Reshape(x op Reshape'(y))      where Reshape'(y) is written as well, of the same dims
+Reshape(x op y) -> Reshape(x) op Reshape(y)       likewise, where Reshape(x) or Reshape(y) is
 Where(.., Reshape(x), ..) -> Reshape(Where(.., x, ..)) likewise
 
 The dims of the other operand in front of the view are computed by `view_shapes`.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import (
+    have_same_dims,
     kept_dims,
     known_dims,
     moved_dims,
@@ -104,6 +110,61 @@ def past_view(x: Tensor, y: Tensor, op: String, a: Dims, b: Dims):
     z = binary(op, reshape(x, a), reshape(y, b))
     moved = reshape(binary(op, x, y), known_dims(z))
     yield rewrite(z, moved, views_agree(op, x, a, y, b), because="forgets a and b")
+
+
+@hosted()
+def dims_before(x: Fact, dims: Dims, y: Fact) -> Dims | None:
+    """The dims of x, where a view of it has those of y and changes them."""
+    return x.shape if x.is_symbolic and same_dims(dims, y.shape) and not same_dims(x.shape, dims) else None
+
+
+def _residuals(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, rows = g.input(("N", 4, 6)), g.input(("N", 4, 6)), ("N", 24)
+    view, flat = reshape(y, rows), reshape(x, rows)
+    yield g.fires(relu(reshape(relu(flat), ("N", 4, 6)) - y) * reshape(view, ("N", 4, 6)))
+    yield g.near_miss(reshape(flat * flat, ("N", 4, 6)) - y, why="no view of y is there")
+    wide = g.input((1, 4, 6))
+    rest = reshape(flat * flat, ("N", 4, 6)) - wide
+    seen = reshape(reshape(wide, (1, 24)) + flat, ("N", 4, 6))
+    yield g.near_miss(rest * seen, why="what is broadcast has other dims")
+
+
+def _sums(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, rows = g.input(("N", 4, 6)), g.input(("N", 4, 6)), ("N", 24)
+    yield from g.all_fire(reshape(x + y, rows) * reshape(x, rows), reshape(x + y, rows) * reshape(y, rows))
+    yield from g.near_misses(
+        (reshape(x + y, rows), "neither is viewed"),
+        (reshape(x + g.input((4, 6)), rows) * reshape(x, rows), "one is broadcast"),
+        (reshape(x + y, ("N", 2, 12)) * reshape(reshape(x, rows), ("N", 2, 12)), "viewed in another way"),
+    )
+
+
+_RESIDUAL: dict[str, Any] = {
+    "numerics": "finite",
+    "kind": "move",
+    "serves": "traffic",
+    "source": "Swin, arXiv 2103.14030",
+}
+
+
+@law("reshape", **_RESIDUAL, examples=_sums)
+def view_of_alike(x: Tensor, y: Tensor, op: String, d: Dims, k: Int):
+    """Reshape_d(x op y) = Reshape_d(x) op Reshape_d(y) of the same dims, where one of these is written"""
+    whole, apart = reshape(binary(op, x, y), d), binary(op, reshape(x, d), reshape(y, d))
+    for viewed, other in ((x, y), (y, x)):
+        demand = guard(eq(reshape(viewed, d), node(k)), varies(other))
+        yield rewrite(whole, apart, have_same_dims(x, y), demand, inverse="past_view")
+
+
+# In float16 onnxruntime does not round what is between two operators without a view between them.
+@law("reshape", **{**_RESIDUAL, "numerics": "reassociates"}, uses=(either_side,), examples=_residuals)
+def past_viewed(x: Tensor, y: Tensor, op: String, d: Dims, i: Int, k: Int):
+    """Reshape(x) op y = Reshape(x op Reshape'(y)) of the same dims, where Reshape'(y) is written"""
+    other = reshape(y, dims_before(x, d, y))
+    z, demand = beside(op, reshape(x, d), y, i), guard(eq(other, node(k)), varies(y))
+    yield rewrite(z, reshape(beside(op, x, other, i), d), demand, inverse="view_of_alike")
 
 
 @hosted()

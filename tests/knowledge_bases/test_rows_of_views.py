@@ -78,7 +78,9 @@ def test_a_gemm_between_views() -> None:
     y = g.add("Gemm", g.add("Reshape", "x", g.constant([-1, 12])), g.weight(12, 8), g.weight(8))
     model = g.model(g.add("Reshape", y, g.target("x", 0, 1, (8,))))
     assert outcome(model).counts == {"MatMul": 1, "Add": 1}
-    assert outcome(model, "ascend").report.cost.after < outcome(model, "ascend").report.cost.before / 1.5
+    under_ascend = outcome(model, "ascend")
+    assert under_ascend.counts == {"MatMul": 1, "Add": 1}
+    assert under_ascend.report.cost.after < under_ascend.report.cost.before
 
 
 def test_rows_of_other_lengths_stay_joined() -> None:

@@ -66,7 +66,9 @@ def test_an_e_graph_of_another_target_is_refused_and_not_silently_worse(
 ) -> None:
     with pytest.raises(TargetMismatchError) as caught:
         choices(without_target, "ascend")[number]()
-    assert "without the rulesets ascend.fusion, ascend.layout, ascend.vector and" in str(caught.value)
+    assert "without the rulesets ascend.fusion, ascend.in_place, ascend.layout, ascend.vector and" in str(
+        caught.value
+    )
     assert "conv_dilation = none (now 255)" in str(caught.value)
     assert "saturate it again with this cost model as `target`" in str(caught.value)
 

@@ -62,3 +62,12 @@ def test_what_varies_along_an_image_stays() -> None:
         g = Graph(x=["N", 6, 4, 5])
         y = g.add("InstanceNormalization", "x", g.weight(6), g.weight(6))
         check_untouched(g.model(g.add(op, y, g.weight(4, 1))))
+
+
+def test_rows_that_a_convolution_made_have_instances_as_well() -> None:
+    g = Images(x=["N", 6, 40])
+    y = g.normalized(g.add("Conv", "x", g.weight(6, 6, 3)), [2])
+    counts = outcome(g.model(g.add("Conv", g.add("Relu", y), g.weight(4, 6, 3)), opset=13), "ascend").counts
+    assert (counts["InstanceNormalization"], counts["ReduceMean"]) == (1, 0)
+    g = Images(x=["N", 6, 40])
+    assert optimized(g.model(g.normalized("x", [2])))["InstanceNormalization"] == 0

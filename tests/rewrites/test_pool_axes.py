@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from egraph_opt import optimize
+from egraph_opt import optimize, saturate
 from egraph_opt.cost.registry import cost_model
 
 from ..knowledge_bases.graphs import Dims, Graph, check_settled, check_untouched, outcome
@@ -188,3 +188,11 @@ def test_pooling_axis_by_axis_is_settled() -> None:
     check_settled(_pyramid(SPATIAL_PYRAMID, by_hand=False), "ascend")
     check_settled(_pools([1, 8, 1204], ("MaxPool", [301], {})), "ascend")
     check_settled(_pools([2, 3, 1100], ("AveragePool", [514], {"strides": [514]})), "ascend")
+
+
+def test_maxima_in_a_row_do_not_make_each_other() -> None:
+    """The steps along one axis were joined in each of their orders: twelve pools were 65,449 e-nodes."""
+    made = _chain((1, 8, 64, 64), *[([3, 3], {"pads": [1] * 4})] * 12)
+    saturated = saturate(made, target="ascend")
+    assert saturated.region is not None
+    assert saturated.region.saturation.nodes < 60 * 12

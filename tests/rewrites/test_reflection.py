@@ -12,7 +12,7 @@ import pytest
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, NodeView
 
-from ..knowledge_bases.graphs import Graph, check_untouched, optimized
+from ..knowledge_bases.graphs import Graph, check_untouched, optimized, outcome
 
 Dims = list[int | str]
 
@@ -84,3 +84,12 @@ def test_an_axis_of_unknown_length_may_have_too_few_elements(pads: list[int]) ->
 
 def test_zeros_are_no_reflections() -> None:
     check_untouched(_padded([1, 3, 5], [0, 0, 1, 0, 0, 1], mode="constant"), WithoutPads())
+
+
+def test_slices_of_one_element_reflect_in_either_direction() -> None:
+    g = Graph(x=["N", 2, 7, 6])
+    y = "x"
+    for axis, size in ((2, 7), (3, 6)):
+        first, last = (g.add("Slice", y, *(g.constant([n]) for n in (k, k + 1, axis))) for k in (1, size - 2))
+        y = g.add("Concat", first, y, last, axis=axis)
+    assert dict(outcome(g.model(y, opset=13)).counts) == {"Pad": 1}

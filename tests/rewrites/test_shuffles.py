@@ -65,7 +65,7 @@ def test_a_shuffle_of_dims_that_are_computed() -> None:
     model = shuffled(["N", 8, "H", "W"], 4, computed=True)
     found = outcome(model, "ascend")
     assert found.counts["Gather"] == 1 and found.counts["Transpose"] == 0
-    assert found.report.cost.written > 38 and found.report.cost.after < 6.7
+    assert found.report.cost.after < 6.7 < found.report.cost.before
 
 
 def test_what_moves_two_axes_is_no_shuffle() -> None:

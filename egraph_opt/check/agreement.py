@@ -216,6 +216,21 @@ def is_no_rounding(a: Array, b: Array) -> bool:
     return a.dtype.kind == "f" and bool((np.isfinite(a) & ~np.isfinite(b)).any())
 
 
+def overflows_with_inputs(a: Array, b: Array, given: Sequence[Array], made: Sequence[Array]) -> bool:
+    """Whether what differs is infinite on one side, as a mask times an input is that are multiplied with
+    others in another order.  What constants alone overflow to, a law can look at.
+
+    Args:
+        given, made: the constants of the term, and of what was made of it.
+    """
+    if a.shape != b.shape or a.dtype.kind != "f" or (np.isfinite(a).all() and np.isfinite(b).all()):
+        return False
+    floats = [c for c in (*given, *made) if c.dtype.kind == "f"]
+    if not any((np.abs(c) > DROWNS_ALL).any() for c in floats):
+        return False
+    return not is_no_rounding(a, b) or all(np.isfinite(c).all() for c in made if c.dtype.kind == "f")
+
+
 def differs_as_halves(a: Array, b: Array) -> bool:
     """Whether floats differ by no more than numbers of 16 bits are rounded by.
 

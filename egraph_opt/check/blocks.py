@@ -31,7 +31,7 @@ def image_of_blocks(rng: Random, known: list[Shape | None], wish: Sequence[Dim] 
 
 def group_settings(rng: Random, shape: Shape, *_: Any) -> Any:
     channels = shape[1] if len(shape) > 1 and isinstance(shape[1], int) else 1
-    groups = [n for n in (1, 2, 3, channels) if n and channels % n == 0]
+    groups = [n for n in dict.fromkeys((1, 2, 3, channels // 2, channels)) if n and channels % n == 0]
     return (("epsilon", pick(rng, *tables.EPSILONS)), ("num_groups", int(pick(rng, *groups))))
 
 
@@ -47,8 +47,13 @@ def updates(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     if not shape:
         return None
     cut = int(pick(rng, *range(1, len(shape) + 1)))
-    part = [pick(rng, *range(1, d), d) if isinstance(d, int) and d else d for d in shape[:cut]]
+    part = [pick(rng, *range(1, d), d, *_in_steps(d)) if isinstance(d, int) and d else d for d in shape[:cut]]
     return (*part, *shape[cut:])
+
+
+def _in_steps(dim: int) -> tuple[int, ...]:
+    """How many elements of a dim there are in steps of 2, and of 3 from the second on."""
+    return (-(-dim // 2), max((dim + 1) // 3, 1)) if dim > 2 else ()
 
 
 def block_of(rng: Random, shape: Shape, before: Mapping[str, Any], operands: Sequence[Fact]) -> Any:
@@ -101,7 +106,7 @@ def _places(
     if beside is not None and beside[1] in steps and chance(rng, 0.5):
         step = beside[1]
     else:
-        step = int(pick(rng, *steps)) if steps else 1
+        step = int(pick(rng, *steps, steps[-1])) if steps else 1
     taken = max(count - 1, 0) * step + 1
     start = 0 if beside is None else beside[0] + int(pick(rng, 0, 0, 1, -1))
     if not moves:

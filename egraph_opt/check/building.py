@@ -14,6 +14,7 @@ from egraph_opt.check import tables
 from egraph_opt.check.choices import Choices, pick
 from egraph_opt.check.drawing import Draw
 from egraph_opt.check.entries import narrowed
+from egraph_opt.check.operands import FLOATS_ONLY
 from egraph_opt.check.resolution import asks
 from egraph_opt.check.scope import Rejected
 from egraph_opt.check.sides import Side, ask
@@ -29,6 +30,9 @@ CAN_BE_EMPTY = frozenset(
     "binary cast concat expand gather leaf literal none output pad reshape slice_ split transpose".split()
 ) | {"unary", "where"}
 """Operators of which kernels and the standard agree what they are of nothing."""
+
+CHANGING = frozenset({"cast", "quantize", "dequantize", "where"})
+"""Operators whose operands may be of other types than their results."""
 
 AS_TOLD = frozenset({"reshape_to", "expand_to", "slice_at"})
 """Operators whose results have dims that are known at run time only."""
@@ -83,10 +87,11 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     rng = draw.rng
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
     draw.written = side.written
+    named = {part.head.name for pattern in draw.patterns for part in _terms(pattern)}
     if not rng.plain:
         draw.opset = pick(rng, *tables.OPSETS)
-        draw.dtype = pick(rng, *tables.TYPES)
-    named = {part.head.name for pattern in draw.patterns for part in _terms(pattern)}
+        of_floats = named & FLOATS_ONLY and not named & CHANGING
+        draw.dtype = pick(rng, *(tables.FLOAT_TYPES if of_floats else tables.TYPES))
     draw.opset = max((draw.opset, *(tables.LATE.get(name, 0) for name in named)))
     draw.constants = pick(rng, *tables.SHARES)
     draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)

@@ -65,9 +65,9 @@ class Draw(Scope):
         numbers: those that the law names.
         picked: the dims of the operand that the one in the making picks elements of.
         along: the axis along which operands are joined.
-        counts: whether the operand in the making is one of numbers of elements.
+        counts: whether it is one of numbers of elements.
         weights: the shapes of the elements of the list in the making, where they differ by place.
-        all_huge: all constants are as large as those of their type or class get.
+        all_huge: most constants are as large as those of their type or class get.
         ranged: of most operands it is known between what they lie.
     """
 
@@ -94,23 +94,21 @@ class Draw(Scope):
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
-        facts = self.leaves.facts
-        if self.repeats and facts and chance(self.rng, self.repeats):
-            earlier = facts[int(self.rng.integers(len(facts)))].shape
+        if self.repeats and self.leaves.facts and chance(self.rng, self.repeats):
+            earlier = self.leaves.facts[int(self.rng.integers(len(self.leaves.facts)))].shape
             shape = shape if earlier is None else earlier
         if len(shape) > MOST_AXES:
             raise Rejected("so many axes")
         if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
             raise Rejected("a dim that is computed")
-        static = all(isinstance(d, int) for d in shape)
         if is_large(shape, MOST_OF_A_LEAF):
             raise Rejected("so many elements")
         share = self.first_constants if first else self.constants
-        if static and chance(self.rng, share):
+        if len(numbers_of(shape)) == len(shape) and chance(self.rng, share):
             made = self.leaves.constant(self._elements(tuple(shape), dtype), dtype)  # type: ignore[arg-type]
         else:
             made = self.leaves.input(tuple(shape), dtype)
-        self.known[made] = facts[-1]
+        self.known[made] = self.leaves.facts[-1]
         return made
 
     def unknown_rank(self) -> Any:
@@ -126,9 +124,10 @@ class Draw(Scope):
         numbers = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numbers, np.floating)
         odd = tables.ODD_ELEMENTS[self.numerics] if floating else self.large_integers
-        huge = tables.TOO_LARGE[self.numerics] if floating else self.huge_integers
+        huge = tables.too_large(self.numerics, shape) if floating else self.huge_integers
         hints = Hints(self.numbers, self._leaf_dims(), odd, huge)
-        values = elements(self.rng, shape, floating, hints, "huge" if self.all_huge else "")
+        kind = "huge" if self.all_huge and chance(self.rng, 0.7) else ""
+        values = elements(self.rng, shape, floating, hints, kind)
         if dtype == TensorProto.FLOAT16 and self.numerics != "bitwise":
             values = np.clip(values, -HALF_RANGE, HALF_RANGE)
         with np.errstate(all="ignore"):
@@ -180,7 +179,7 @@ class Draw(Scope):
         fact = self.known[whole]
         if fact.dtype not in INTEGERS | ALL_FLOATS:
             return whole
-        function = pick(self.rng, *tables.within_bounds(fact.dtype))
+        function = pick(self.rng, *tables.within_bounds(fact.dtype, self.numbers))
         self.known[unary(*function, whole)] = typed("unary", function, (fact,), self, ())
         return unary(*function, whole)
 
@@ -271,11 +270,11 @@ class Draw(Scope):
         for k in declared.operand_positions:
             argument = pattern.arguments[k]
             self.rng.at(f"{argument!r} of {declared.name}")
-            self._fix(argument, fixed_operand(self.rng, declared.name, len(operands), operands))
+            self._fix(argument, fixed_operand(self.rng, declared.name, len(operands), operands, name))
             shapes = operand_shapes(self.rng, declared.name, name, operands, wish)
             if may_be_absent(declared.name, len(operands)):
                 self._leave_out(argument)
-            before = self.dtype
+            before, repeats = self.dtype, self.repeats
             self.dtype = operand_dtype(declared.name, len(operands), self.dtype)
             if declared.name in FLOATS_ONLY and before not in ALL_FLOATS:
                 raise Rejected("an operator of floats")
@@ -284,11 +283,12 @@ class Draw(Scope):
             self.picked = numbers_of(operands[0].shape) if declared.name == "gather" and operands else ()
             self.counts = (declared.name, len(operands)) in COUNTS
             outer, self.along = self.along, joined_axis(pattern, self.environment)
-            in_layer = declared.name == "recurrent" and len(operands) == 1
-            self.weights = layer_weights(self.rng, operands[0]) if in_layer else ()
+            if declared.name == "recurrent" and len(operands) == 1:
+                self.weights = layer_weights(self.rng, operands[0])
+            self.repeats *= not (operands and declared.name in FITTED)
             made = self.term(argument, shapes, first=not operands)
-            joined, self.along = self.along, outer
-            self.dtype, self.picked, self.counts, self.weights = before, (), False, ()
+            joined, self.along, self.dtype, self.repeats = self.along, outer, before, repeats
+            self.picked, self.counts, self.weights = (), False, ()
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))

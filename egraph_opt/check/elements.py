@@ -13,6 +13,9 @@ from egraph_opt.check.choices import Random, pick
 
 Array = np.ndarray[Any, Any]
 
+LONGEST_ORDER = 12
+"""Places at which two neighbours among indices are exchanged."""
+
 
 class Hints(NamedTuple):
     """Numbers that a term or its law suggests.
@@ -83,9 +86,13 @@ def indices(rng: Random, shape: tuple[int, ...], dims: Sequence[int]) -> Array:
         found = rng.permutation(found)
     elif kind == "backwards":
         found = found[::-1]
-    elif kind == "rest backwards":
+    elif kind in ("rest backwards", "rest turned"):
         begin = int(pick(rng, 1, size // 3, size // 2))
-        found = np.concatenate([found[:begin], found[begin:][::-1]])
+        rest = found[begin:][::-1] if kind == "rest backwards" else np.roll(found[begin:], 1)
+        found = np.concatenate([found[:begin], rest])
+    elif kind == "two exchanged" and size > 1:
+        place = int(pick(rng, *range(min(size - 1, LONGEST_ORDER))))
+        found[[place, place + 1]] = found[[place + 1, place]]
     elif kind == "repeated":
         found = rng.integers(0, bound, size)
     return np.asarray(found).reshape(shape)

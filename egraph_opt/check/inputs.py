@@ -24,7 +24,7 @@ import numpy.typing as npt
 import onnx
 
 from egraph_opt.check import tables
-from egraph_opt.check.roles import cast_range, roles_of
+from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, constants_of, roles_of
 from egraph_opt.check.sizes import symbol_of
 from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 from egraph_opt.laws.exactness import Numerics
@@ -42,6 +42,8 @@ Kind = Literal[
     "ends",
     "low",
     "small values",
+    "multiples",
+    "cancelling",
 ]
 Feeds = dict[str, npt.NDArray[Any]]
 
@@ -88,15 +90,20 @@ MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
-    "bitwise": ("normal", "alike", "wide", "ends", "special"),
-    "finite": ("normal", "alike", "wide", "ends", "every size"),
-    "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
+    "bitwise": ("normal", "alike", "wide", "ends", "special", "multiples"),
+    "finite": ("normal", "alike", "wide", "ends", "every size", "multiples"),
+    "reassociates": (
+        *("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
+        *("multiples", "cancelling"),
+    ),
     "approximate": ("normal", "low"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
 integers that are all the greatest of their type, or the least, of which sums are large, or in order among
 large ones; floats in order, apart or next to each other; "low" are numbers all far below 0, of which much is
-small, and "small values" those of which all that functions with values around one make is small."""
+small, and "small values" those of which all that functions with values around one make is small; "multiples"
+those of constants that something is divided by, and what is next to them; "cancelling" all near the opposite
+of a constant that something is added to, so that a large weight behind the sum does no harm."""
 
 SMALL_BELOW = frozenset("Exp Sigmoid Softplus Elu Celu Selu Gelu Swish Mish Erf Tanh Softmax".split())
 """Functions that are 0 or level far below 0."""
@@ -108,6 +115,9 @@ INTEGERS_OR_BOOL = INTEGER_TYPES | {onnx.TensorProto.BOOL}
 
 UNKNOWN_RANKS = ((3,), (1,), (2, 3), ())
 """Shapes of inputs of any rank, in turns."""
+
+FACTORS = (1, 2, 3, 5, 6, 7, 11, 13, 23, 47, 99, 100)
+"""By which a divisor is multiplied."""
 
 ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""
@@ -131,6 +141,11 @@ class Inputs:
         self.numbers = tuple(sorted(beside | {0.0}))
         self.range = cast_range(model)
         self._is_small_below = any(node.op_type in SMALL_BELOW for node in model.graph.node)
+        near_divisors = {k * c + d for c in constants_of(model, DIVIDED) for k in FACTORS for d in (0, 1, -1)}
+        self._beside: dict[str, tuple[float, ...]] = {
+            "multiples": tuple(sorted(near_divisors)),
+            "cancelling": tuple(sorted(constants_of(model, ADDING))),
+        }
         self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind, *, turn: int | None = None) -> Iterator[Feeds]:
@@ -144,8 +159,11 @@ class Inputs:
             return
         if kind == "small values" and not self._is_small_below:
             return
+        if kind in ("multiples", "cancelling") and not self._beside[kind]:
+            return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
+        wanted = len(self._beside[kind]) if kind in self._beside else wanted
         sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
         if kind == "ends":
             sets = 4 if self._tells_places else 2
@@ -181,7 +199,8 @@ class Inputs:
 
     def _tensor(self, place: _Place) -> npt.NDArray[Any]:
         small = math.prod(place.shape) <= MOST_KEPT
-        return (_tensor if small else _tensor.__wrapped__)(place, self.numbers, self.range)
+        numbers = self._beside.get(place.kind, self.numbers)
+        return (_tensor if small else _tensor.__wrapped__)(place, numbers, self.range)
 
 
 def _is_whole(tensor: Any) -> bool:
@@ -252,7 +271,9 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         table: Iterable[int] = DIVISORS
     elif kind == "ends":
         return _at_ends(place)
-    elif kind in ("normal", "tiny", "level", "low", "small values"):
+    elif kind == "multiples":
+        table = [int(n) for n in numbers if n == int(n)]
+    elif kind in ("cancelling", "normal", "tiny", "level", "low", "small values"):
         near = [int(n) for n in numbers if n == int(n)]
         table = [*range(-5, 6), *near, *(n + step for n in near for step in (-1, 1, n, 2 * n))]
     elif kind == "wide":
@@ -291,6 +312,10 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "level":
         rows = place.shape[0] if place.shape else 1
         return np.repeat(4 * rng.standard_normal(rows), size // max(rows, 1))
+    if kind == "multiples":
+        return _dealt(rng, place, numbers)
+    if kind == "cancelling":
+        return rng.choice(-numbers) + 1e-2 * values
     if kind == "tiny":
         return values * (1e-3 if half else 1e-9)
     near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)

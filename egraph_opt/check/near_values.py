@@ -38,9 +38,6 @@ FLOATS_AT_ENDS = (2.0**24, 2.0**31, 40_000.0, 65_504.0)
 INTEGERS_AT_ENDS = (2**24, 2**31, -(2**31) - 1, 2**40, 256, -129)
 """Where types of fewer bits end."""
 
-ODD_DIVISORS = (41, 1000)
-"""41 times its inverse is not 1, and a shift is no division by 1000."""
-
 
 def other_arrays(array: Array, numbers: Sequence[float]) -> Iterator[Array]:
     """Arrays of the type and shape of one; `numbers` are those that the law names."""
@@ -62,7 +59,10 @@ def other_arrays(array: Array, numbers: Sequence[float]) -> Iterator[Array]:
 
 def _floats(array: Array) -> Iterator[Array]:
     yield from ((array * share).astype(array.dtype) for share in (*SHARES, -1.0))
-    yield from (np.full_like(array, number) for number in (*tables.TOO_SMALL, *FLOATS_AT_ENDS))
+    most = float(np.finfo(array.dtype).max)
+    near_the_end = (tables.NEAR_THE_END,) * (array.size <= tables.KNOWN_ELEMENTS)
+    ends = (*tables.TOO_SMALL, *FLOATS_AT_ENDS, *near_the_end)
+    yield from (np.full_like(array, number) for number in ends if number <= most)
 
 
 def _integers(array: Array) -> Iterator[Array]:
@@ -71,7 +71,7 @@ def _integers(array: Array) -> Iterator[Array]:
     yield (-wide).astype(array.dtype)
     if array.size == 1:
         info = np.iinfo(array.dtype)
-        ends = (*INTEGERS_AT_ENDS, *ODD_DIVISORS, info.min, info.max, 0, 1, -1)
+        ends = (*INTEGERS_AT_ENDS, info.min, info.max, 0, 1, -1)
         yield from (np.full_like(array, number) for number in ends if _has(array, number))
 
 
@@ -94,12 +94,13 @@ def _has(array: Array, number: float) -> bool:
 
 def _in_another_order(array: Array) -> Iterator[Array]:
     """The same elements: each axis on by one, backwards, and both, one of which is not its own inverse, and
-    two in the middle in each other's place; integers in order, and the rest of them backwards; and more of
-    them along an axis of one."""
+    two in the middle in each other's place; integers in order, and the rest of them backwards or turned; and
+    more of them along an axis of one."""
     if array.ndim == 1 and array.size > 2 and array.dtype.kind in "iu":
         rising = np.sort(array)
         for begin in (array.size // 3, array.size // 2):
             yield np.concatenate([rising[:begin], rising[begin:][::-1]])
+            yield np.concatenate([rising[:begin], np.roll(rising[begin:], 1)])
     for axis in range(array.ndim):
         if array.shape[axis] > 1:
             backwards = np.flip(array, axis)

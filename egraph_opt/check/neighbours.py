@@ -19,6 +19,7 @@ from egraph_opt.check import tables
 from egraph_opt.check.all_numbers import with_all_numbers_changed
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.choices import spread
+from egraph_opt.check.divisors import with_other_divisors
 from egraph_opt.check.near_values import (
     is_of,
     near,
@@ -94,6 +95,7 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> tuple[Sequence[
     kinds = (
         *(of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example, numbers)),
         *(_of_ends(example, numbers), _of_shared_numbers(example), _of_all_numbers(example)),
+        *(with_other_divisors(example), _of_divisors_within(example, numbers)),
         of_names(example),
         (partial(replace, example, opset=opset) for opset in _opsets(given) if opset != example.opset),
     )
@@ -178,6 +180,12 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
             if counts and (other <= 0).any():
                 continue  # lengths below 1 end onnxruntime
             yield partial(_with_constant, example, place, other)
+
+
+def _of_divisors_within(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
+    """Other divisors of inputs that are as large as a number that the law names."""
+    for bounded in _of_ends(example, numbers) if any(with_other_divisors(example)) else ():
+        yield from with_other_divisors(bounded())
 
 
 def _larger_and_smaller(scales: Any) -> Iterator[Any]:

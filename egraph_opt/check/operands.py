@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import another_view
 from egraph_opt.check.blocks import image_of_blocks, sequence_lengths, updates
 from egraph_opt.check.choices import Random, chance, pick, picks
+from egraph_opt.check.divisors import DIVIDING, divisors_of
 from egraph_opt.check.layers import layer_extra, layer_operand
 from egraph_opt.check.quantities import quantization
 from egraph_opt.check.rotations import rotated_operand
-from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.operators.reductions import REDUCTIONS
@@ -66,18 +68,20 @@ def partner(rng: Random, shape: Shape) -> Shape:
     kind = pick(
         rng,
         *(*("the same",) * 3, *("ones",) * 2, *("one axis",) * 3, "the last", "some"),
-        *(*("larger",) * 2, "crossed", "symbols", "numbers"),
+        *(*("larger",) * 2, "crossed", "symbols", "numbers", *("a number",) * 2),
     )
     if not rank and kind == "larger":
         return tuple(picks(rng, (1, 2, 3), int(pick(rng, 1, 2))))
     if kind == "the same" or not rank:
         return shape
+    if kind == "a number":
+        return ()
     if kind == "ones":
         return (1,) * int(rng.integers(0, rank + 1))
     if kind == "one axis":
-        axis = int(rng.integers(0, rank))
+        axis = int(pick(rng, *range(rank)))
         dims = tuple(d if k == axis else 1 for k, d in enumerate(shape))
-        return dims[int(rng.integers(0, axis + 1)) :]
+        return dims[int(pick(rng, axis, int(rng.integers(0, axis + 1)))) :]
     if kind == "the last":
         return shape[int(rng.integers(0, rank + 1)) :]
     if kind == "crossed":
@@ -100,13 +104,16 @@ def _elementwise(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | N
     return None if known[0] is None else partner(rng, known[0])
 
 
-def _images(rng: Random, wish: Sequence[Dim] | None) -> Shape:
+def _images(rng: Random, wish: Sequence[Dim] | None, channels: Sequence[int] = tables.CHANNELS) -> Shape:
+    """Rows, images and volumes, some with as many pixels along each axis as there are channels."""
     if wish is not None and len(wish) >= 3:
         return tuple(wish)
     axes = pick(rng, 1, 2, 2, 3)
-    spatial = picks(rng, tables.IMAGES, axes)
     batch: Dim = pick(rng, "N", 1, 2)
-    return (batch, pick(rng, *tables.CHANNELS), *spatial)
+    if chance(rng, 0.1):
+        return (batch, *(pick(rng, 2, 3, 4),) * (axes + 1))
+    spatial = picks(rng, tables.IMAGES, axes)
+    return (batch, pick(rng, *channels), *spatial)
 
 
 def _conv(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
@@ -168,6 +175,14 @@ def _channels(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None
     if not known:
         return None if wish is None else tuple(wish)
     return None if not known[0] or len(known[0]) < 2 else (known[0][1],)
+
+
+def _normed(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    return _channels(rng, known, wish) if known else _images(rng, wish)
+
+
+def _grouped(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    return _channels(rng, known, wish) if known else _images(rng, wish, tables.GROUPED_CHANNELS)
 
 
 def _gather(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
@@ -244,8 +259,8 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "matmul": _matmul,
     "gemm": _gemm,
     "batchnorm": _channels,
-    "instance_norm": _channels,
-    "group_norm": _channels,
+    "instance_norm": _normed,
+    "group_norm": _grouped,
     "blockwise": image_of_blocks,
     "overwrite": updates,
     "pool": _pooled,
@@ -294,10 +309,16 @@ def operand_dtype(operator: str, number: int, usual: int) -> int:
     return _DTYPES.get((operator, number), usual)
 
 
-def fixed_operand(rng: Random, operator: str, number: int, before: Sequence[Fact]) -> Array | Fact | None:
+def fixed_operand(
+    rng: Random, operator: str, number: int, before: Sequence[Fact], op: str = ""
+) -> Array | Fact | None:
     """The elements of an operand, counted from 0, that few numbers suit, ABSENT to leave it out, else
     None."""
     rank = before[0].rank if before and before[0].rank is not None else 0
+    if op in DIVIDING and number == 1 and before[0].dtype in INTEGERS | ALL_FLOATS:
+        numbers = ir.DataType(before[0].dtype).numpy()
+        whole = np.full(pick(rng, (), (), (1,)), pick(rng, *divisors_of(numbers)), numbers)
+        return whole if chance(rng, 0.2) else None
     if operator == "cumsum" and number == 1:
         return np.array(pick(rng, *range(-rank, rank)) if rank else 0, dtype=np.int64)
     if operator == "resize" and number == 2 and rank > 2:

@@ -4,7 +4,7 @@ suit."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import onnx
@@ -44,6 +44,12 @@ def roles_of(model: onnx.ModelProto) -> dict[str, Role]:
     return {value.name: found.get(value.name, "value") for value in model.graph.input}
 
 
+ORDINARY = (1e-3, 1e4)
+"""Divisors and summands of ordinary size, beside which inputs are made."""
+
+DIVIDED, ADDING = frozenset({"Div", "Mod"}), frozenset({"Add", "Sub"})
+"""Operators of which one operand is a divisor, and a summand."""
+
 DIVIDING = frozenset({"Div", "Mod", "ReduceMean", "Mean"})
 
 
@@ -62,18 +68,35 @@ def divides_integers(model: onnx.ModelProto) -> bool:
     )
 
 
+def constants_of(model: onnx.ModelProto, operators: frozenset[str]) -> frozenset[float]:
+    """Operands of some operators that are constants, all of one number."""
+    constants = _constants(model)
+    read = (name for n in model.graph.node if n.op_type in operators for name in n.input[-2:])
+    found = (constants[name].ravel() for name in read if name in constants)
+    whole = (
+        array for array in found if array.size and array.dtype.kind in "iuf" and (array == array[0]).all()
+    )
+    numbers = (float(array[0]) for array in whole)
+    return frozenset(n for n in numbers if np.isfinite(n) and ORDINARY[0] <= abs(n) <= ORDINARY[1])
+
+
 def _is_float(node: onnx.NodeProto, types: Mapping[str, int]) -> bool:
     return types.get(node.input[0]) in ALL_FLOATS or types.get(node.output[0]) in ALL_FLOATS
 
 
 def _is_dangerous(model: onnx.ModelProto, name: str) -> bool:
+    constants = _constants(model)
+    if name in constants:
+        return bool(np.isin(constants[name], (0, -1)).any())
+    return name not in {value.name for value in model.graph.input}
+
+
+def _constants(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute[0].HasField("t"):
             constants[node.output[0]] = node.attribute[0].t
-    if name in constants:
-        return bool(np.isin(numpy_helper.to_array(constants[name]), (0, -1)).any())
-    return name not in {value.name for value in model.graph.input}
+    return {name: numpy_helper.to_array(tensor) for name, tensor in constants.items()}
 
 
 def element_types(model: onnx.ModelProto) -> dict[str, int]:

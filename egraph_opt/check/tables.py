@@ -6,7 +6,8 @@ pair (`choices`) it counts once.  What goes into graphs as input is in `inputs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,13 @@ LONG = (141, 301, 2101)
 """Dims beyond what bytes and halves count to: of one axis, where the others are short."""
 
 OPSETS = (17, 17, 17, 11, 13, 21, 23)
-LATE = {"rotary": 23}
+LATE = {"rotary": 23, "group_norm": 21}
 """Operators that no composite stands for in an earlier opset."""
 
-_FLOATS = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
+FLOAT_TYPES = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _INTEGERS = (TensorProto.INT64,) * 3 + (TensorProto.INT32, TensorProto.INT32)
 _RARE = tuple(getattr(TensorProto, name) for name in ("UINT8", "INT8", "UINT32", "UINT64", "INT16", "BOOL"))
-TYPES = (*_FLOATS, *_INTEGERS, *_RARE)
+TYPES = (*FLOAT_TYPES, *_INTEGERS, *_RARE)
 CASTS = tuple(
     getattr(TensorProto, name)
     for name in "FLOAT DOUBLE FLOAT16 INT64 INT32 BOOL UINT8 INT8 UINT64 UINT32 INT16 UINT16".split()
@@ -58,12 +59,20 @@ BOUNDED = (("Sigmoid", ()), ("Tanh", ()), ("Relu", ()), ("Clip", (("max", 1.0), 
 """Functions of floats of which it is known between what their results lie."""
 
 
-def within_bounds(dtype: int) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
-    """Functions of a type, with their settings, of which it is known between what their results lie."""
+def within_bounds(
+    dtype: int, named: Sequence[float] = ()
+) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
+    """Functions of a type, with their settings, of which it is known between what their results lie.
+
+    Args:
+        named: numbers that the law names, at which integers may end, too.
+    """
     if dtype in ALL_FLOATS:
         return BOUNDED
     info = np.iinfo(helper.tensor_dtype_to_np_dtype(dtype))
-    known = (ends for ends in KNOWN_RANGES if info.min <= ends[0] and ends[1] <= info.max)
+    own = ((0, int(n)) for n in named if n == int(n) and n > 1)
+    ranges = (*KNOWN_RANGES, *own)
+    known = (ends for ends in ranges if info.min <= ends[0] and ends[1] <= info.max)
     return tuple(("Clip", (("max", most), ("min", least))) for least, most in known)
 
 
@@ -110,11 +119,22 @@ TOO_LARGE_INTEGERS = (50_000, 65_536, 2**31 - 1, 200)
 
 TOO_LARGE: Mapping[Numerics, tuple[float, ...]] = {
     "bitwise": (1e30, -1e30),
-    "finite": (1e30, -1e30),
-    "reassociates": (1e20, -1e20),
+    "finite": (1e30, -1e30, 1e15),
+    "reassociates": (1e20, -1e20, 1e15),
     "approximate": (1e3, -1e3),
 }
-"""All elements of a constant, by the class of the law; the product of two is beyond float32."""
+"""All elements of a constant, by the class of the law; the product of two is beyond float32, or that of three
+only."""
+
+NEAR_THE_END, KNOWN_ELEMENTS = 3e38, 16
+"""All elements of a constant of so few that laws know each of them; the sum of two is beyond float32."""
+
+
+def too_large(numerics: Numerics, shape: Sequence[int]) -> tuple[float, ...]:
+    """What all elements of a constant of a shape may be."""
+    few = numerics == "reassociates" and math.prod(shape) <= KNOWN_ELEMENTS
+    return (*TOO_LARGE[numerics], NEAR_THE_END) if few else TOO_LARGE[numerics]
+
 
 SEQUENCES = (1, 2, 5)
 """Lengths of the input of a recurrent layer."""
@@ -125,8 +145,19 @@ COUNTS = (1, 1, 2, 3)
 VIEWS = (0, 1, 1, 2, 3)
 """Dims that a view is to have, at run time, beside one of -1."""
 
-INDICES = ("ordered", "shuffled", "backwards", "repeated", "repeated", "last", "rest backwards")
-"""What a constant holds that picks elements along an axis; "rest backwards" are in order at first."""
+INDICES = (
+    *("ordered", "shuffled", "backwards", "repeated", "repeated", "last", "rest backwards"),
+    *("rest turned", "two exchanged"),
+)
+"""What a constant holds that picks elements along an axis; "rest backwards" and "rest turned" are in order at
+first, and "two exchanged" are neighbours anywhere."""
+
+DIVISORS = (3, 7, 10, 41, 49, 1000, 2, 16, -3)
+"""Of integers, and of floats: 1 / 41 is rounded down, so that 41 times it is below 1, and 1 / 10 up; no shift
+divides by 1000, nor may a power of two below 0."""
+
+FRACTIONS = (0.1, 0.3, 1 / 3, 1e-3)
+"""Divisors of floats that are none of integers."""
 
 PARTS = (2, 2, 3, 1, 4)
 """Parts of a Split."""
@@ -145,6 +176,9 @@ DILATIONS = (1, 1, 1, 2)
 WINDOW_PADS = (0, 1, 1, 2)
 POOL_KERNELS = (1, 2, 3, 4, 6)
 CHANNELS = (1, 2, 4, 4, 6, 16)
+GROUPED_CHANNELS = (6, 6, 6, 8, 4, 3)
+"""Of which there may be several groups of several channels."""
+
 OUTER_PADS = (0, 1, 1, 2)
 PAD_MODES = ("constant", "constant", "constant", "edge", "reflect", "wrap")
 PAD_VALUES = (0.0, 0.0, 0.0, -0.0, 1.0, -1.0, -np.inf, 0.5)

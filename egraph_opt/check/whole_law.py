@@ -43,7 +43,8 @@ SHOWN_FRUITLESS = 32, 640
 all terms of a law are wanted."""
 
 MOST_PAIRS, PAIRED = 64, 16
-"""Pairs of terms side by side, and the terms made of tables that are paired, each of other operators."""
+"""Pairs of terms side by side, of examples and of terms made of tables, and how many of these are paired,
+each of other operators."""
 
 IN_PLACE = 4
 """Terms of each statement that are taken for examples where the author wrote none."""
@@ -94,9 +95,20 @@ class LawReport:
         return "\n".join([*lines, *self.raised])
 
 
-def _small(found: Outcome) -> list[TriedTerm]:
-    """Some of the smallest terms of a statement that the tables made, for want of an author's."""
-    return sorted((verdict.candidate for verdict in found.holds), key=lambda term: term.size)[:IN_PLACE]
+def _small(found: Outcome) -> Sequence[TriedTerm]:
+    """Some small terms of a statement that the tables made, for want of an author's, of other ranks each.
+
+    Near the smallest of all most operands are single elements, which tell nothing apart.
+    """
+    by_ranks: dict[object, TriedTerm] = {}
+    for term in sorted((verdict.candidate for verdict in found.holds), key=_single_elements_last):
+        by_ranks.setdefault(tuple(fact.rank for fact in term.example.operands.facts), term)
+    return spread(list(by_ranks.values()), IN_PLACE)
+
+
+def _single_elements_last(term: TriedTerm) -> tuple[int, int]:
+    shapes = (fact.shape for fact in term.example.operands.facts)
+    return sum(shape is not None and set(shape) <= {1} for shape in shapes), term.size
 
 
 def _wording(example: Example) -> tuple[str, ...]:
@@ -204,11 +216,12 @@ class _Gate:
             return
         shown = [example for example in self.written if example.fires]
         made = {_wording(verdict.candidate.example): verdict.candidate.example for verdict in self.holds()}
-        found = [
-            pair for each in (*shown, *spread(list(made.values()), PAIRED)) for pair in side_by_side(each)
-        ]
+        own, others = (
+            [pair for each in examples for pair in side_by_side(each)]
+            for examples in (shown, spread(list(made.values()), PAIRED))
+        )
         number = count(WHOLE)
-        for alike in _by_model(spread(found, most)):
+        for alike in _by_model([*spread(own, most), *spread(others, most)]):
             self._beside(alike, number)
 
     def statement(self, side: Side, terms: int) -> None:

@@ -78,7 +78,7 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
     x, y = known_elements(a), known_elements(b)
     if not x or not y:
-        return True
+        return op != "Mul" or is_moderate(a.dtype, *(x or y or ()))
     largest = [max(map(abs, values)) for values in (x, y)]
     both = largest[0] * largest[1] if op == "Mul" else largest[0] + largest[1]
     if not (both <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))):
@@ -89,6 +89,11 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     return least[0] * least[1] >= SMALLEST[a.dtype]
 
 
+def is_moderate(dtype: int, *numbers: float) -> bool:
+    """Whether the squares of numbers are there, so that what they are multiplied with may be as large."""
+    return dtype not in LARGEST or all(abs(n) <= LARGEST[dtype] ** 0.5 for n in numbers)
+
+
 def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
     """A sum of products of the elements of two tensors overflows nowhere, as far as these are known.
 
@@ -97,7 +102,7 @@ def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
     """
     x, y = known_elements(a), known_elements(b)
     if not x or not y or a.shape is None or a.dtype not in LARGEST:
-        return True
+        return is_moderate(a.dtype, *(x or y or ()))
     summed = math.prod(d for axis in axes if a.shape and isinstance(d := a.shape[axis], int))
     return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
 

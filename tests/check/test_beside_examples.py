@@ -162,6 +162,6 @@ def test_a_law_that_asks_for_kernels_asks_that_as_it_asks_what_is_true() -> None
 
 
 def test_what_a_law_writes_has_to_run_where_its_kernel_conditions_hold() -> None:
-    check_law(relu_where(is_kernel_float), terms=100, conditions=False, neighbours=False)
+    check_law(relu_where(is_kernel_float), terms=200, conditions=False, neighbours=False)
     with pytest.raises(LawRefusedError, match="kernel"):
-        check_law(relu_where(is_whatever), terms=100, conditions=False, neighbours=False)
+        check_law(relu_where(is_whatever), terms=200, conditions=False, neighbours=False)

@@ -24,9 +24,17 @@ OPT_IN = ("approximate", ASSUME, LEGALIZE)
 
 
 @lru_cache(maxsize=1)
-def _load_entry_points() -> None:
-    for point in sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name):
+def _load_entry_points() -> tuple[str, ...]:
+    """The modules that were loaded."""
+    points = sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name)
+    for point in points:
         point.load()
+    return tuple(point.module for point in points)
+
+
+def plug_ins() -> tuple[str, ...]:
+    """The modules of others that are installed as rulesets."""
+    return tuple(name for name in _load_entry_points() if name.partition(".")[0] != "egraph_opt")
 
 
 def all_laws() -> tuple[Law, ...]:

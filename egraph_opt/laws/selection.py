@@ -40,7 +40,7 @@ def plug_ins() -> tuple[str, ...]:
 def all_laws() -> tuple[Law, ...]:
     """Every registered law, ordered by ruleset and name; loads the installed rulesets first."""
     _load_entry_points()
-    return tuple(sorted(registered.values(), key=lambda entry: entry.key))
+    return tuple(registered[key] for key in sorted(registered))
 
 
 def rulesets() -> tuple[str, ...]:

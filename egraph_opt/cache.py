@@ -5,11 +5,15 @@ It is the user's alone: a folder that others own, read or write is passed over, 
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
+from glob import glob
+from importlib import import_module
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -85,13 +89,17 @@ def kept_text(path: Path) -> str:
     """What a file of ours says.
 
     Raises:
-        OSError: it cannot be read, or is no regular file: a pipe would be waited for, a device has no end.
+        OSError: it cannot be read, is another user's, or no regular file: a pipe would be waited for, a
+            device has no end.
         ValueError: it is larger than files of ours, or no text in UTF-8.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError("it is no regular file")
+        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+            raise OSError("it belongs to another user")
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES} bytes")
@@ -113,3 +121,15 @@ def replace_text(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def digest_of_code(packages: Iterable[str], *said: object) -> str:
+    """A digest of the text of packages, and of what else decides what is kept; raises OSError."""
+    digest = hashlib.sha256(repr(said).encode())
+    for package in packages:
+        folder = Path(import_module(package).__path__[0])
+        for name in sorted(glob("**/*.py", root_dir=folder, recursive=True)):
+            digest.update(name.encode())
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                digest.update(file.read())
+    return digest.hexdigest()[:24]

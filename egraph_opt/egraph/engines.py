@@ -23,6 +23,10 @@ COPIED = 0.1
 MADE = 30
 """What making an engine takes, in rules that are written."""
 
+MOST_IDLE = 300
+"""Rules of an engine that a graph of a new kind may not need: to copy more takes longer than to write its own
+once."""
+
 
 class _Kept(threading.local):
     """Engines, the one that was used last at the end."""
@@ -45,27 +49,32 @@ def engine_for(
 
     Which one it is makes no difference but in time.  A graph that is known has the one with the fewest rules
     to write and to copy, and an engine of its own only where one would have paid off: it may be the last of
-    its kind.  For one that is not known it is the one with the most rules.
+    its kind.  For one that is not known it is the one with the most rules, but for those that are too many.
     """
     if len(objects_of_thread()) > MOST:
         forget_engines()
     program = program_of(laws, guards=guards, recorded=recorded)
     there = [engine for engine in _kept.engines if engine.program is program]
     needed = program.needed.get(heads)
-    engine = _best(there, needed)
+    if needed is None:
+        engine = max(_not_too_large(there, heads), key=lambda engine: len(engine.rules), default=None)
+    else:
+        engine = min(there, key=lambda engine: _beyond(engine, needed), default=None)
     if engine is not None and (needed is None or not _pays(engine, heads, needed)):
         _kept.engines.remove(engine)
     else:
-        del _kept.engines[: len(_kept.engines) + 1 - MOST_ENGINES]
+        del _kept.engines[: max(0, len(_kept.engines) + 1 - MOST_ENGINES)]
         engine = Engine(laws, guards=guards, recorded=recorded)
     _kept.engines.append(engine)
     return engine
 
 
-def _best(there: Sequence[Engine], needed: frozenset[str] | None) -> Engine | None:
-    if needed is None:
-        return max(there, key=lambda engine: len(engine.rules), default=None)
-    return min(there, key=lambda engine: _beyond(engine, needed), default=None)
+def _not_too_large(there: Sequence[Engine], heads: frozenset[Head]) -> Sequence[Engine]:
+    """The engines that have few rules beyond those that a graph is certain to need."""
+    if all(len(engine.rules) <= MOST_IDLE for engine in there):
+        return there
+    certain = set(there[0].program.found().add(heads))
+    return [engine for engine in there if len(engine.rules - certain) <= MOST_IDLE]
 
 
 def _beyond(engine: Engine, needed: frozenset[str]) -> float:

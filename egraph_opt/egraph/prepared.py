@@ -17,13 +17,11 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from glob import glob
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.cache import cache_folder, kept_text, replace_text
+from egraph_opt.cache import cache_folder, digest_of_code, kept_text, replace_text
 from egraph_opt.egraph.relevance import Head, Terms
 from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
@@ -156,15 +154,8 @@ def _digest(text: str) -> str:
 @cache
 def installation() -> str:
     """A digest of what decides what rules are about: versions, the text of laws and of what reads them."""
-    digest = hashlib.sha256()
-    digest.update(repr((FORMAT, sys.version, version("egraph-opt"), version("egglog"))).encode())
-    for package in SOURCES:
-        folder = Path(import_module(f"egraph_opt.{package}").__path__[0])
-        for name in sorted(glob("**/*.py", root_dir=folder, recursive=True)):
-            digest.update(name.encode())
-            with open(f"{folder}/{name}", "rb", buffering=0) as file:
-                digest.update(file.read())
-    return digest.hexdigest()[:24]
+    packages = (f"egraph_opt.{name}" for name in SOURCES)
+    return digest_of_code(packages, FORMAT, sys.version, version("egraph-opt"), version("egglog"))
 
 
 @cache

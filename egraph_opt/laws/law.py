@@ -25,6 +25,7 @@ from typing import Any, Literal, get_args, get_type_hints
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
+from egraph_opt.forking import cached_property
 from egraph_opt.graph.watching import ended_after
 from egraph_opt.laws.exactness import Approximate, Numerics, approximate
 from egraph_opt.laws.messages import LONGEST, Endless, told
@@ -112,7 +113,7 @@ class Law:
     asks_kernels: bool = False
     within: Approximate | None = None
 
-    @property
+    @cached_property  # asked for millions of times
     def key(self) -> str:
         return f"{self.ruleset}.{self.name}"
 

@@ -24,15 +24,23 @@ OPT_IN = ("approximate", ASSUME, LEGALIZE)
 
 
 @lru_cache(maxsize=1)
-def _load_entry_points() -> None:
-    for point in sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name):
+def _load_entry_points() -> tuple[str, ...]:
+    """The modules that were loaded."""
+    points = sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name)
+    for point in points:
         point.load()
+    return tuple(point.module for point in points)
+
+
+def plug_ins() -> tuple[str, ...]:
+    """The modules of others that are installed as rulesets."""
+    return tuple(name for name in _load_entry_points() if name.partition(".")[0] != "egraph_opt")
 
 
 def all_laws() -> tuple[Law, ...]:
     """Every registered law, ordered by ruleset and name; loads the installed rulesets first."""
     _load_entry_points()
-    return tuple(sorted(registered.values(), key=lambda entry: entry.key))
+    return tuple(registered[key] for key in sorted(registered))
 
 
 def rulesets() -> tuple[str, ...]:

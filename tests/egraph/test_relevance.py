@@ -9,7 +9,7 @@ from onnx import ModelProto, parser
 
 from egraph_opt.egraph import commands
 from egraph_opt.egraph.engine import Engine
-from egraph_opt.egraph.engines import engine_for, forget_engines
+from egraph_opt.egraph.engines import MOST_ENGINES, engine_for, forget_engines
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, heads_of_graph
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
@@ -159,3 +159,28 @@ def test_terms_are_told_apart_by_the_names_that_they_apply() -> None:
     assert found.add_written("of_any") == [], "a name that occurs nowhere is not written"
     assert found.add([("pool", "Mul")]) == ["of_mul"], "one that occurs anywhere may be"
     assert found.add_written("of_mul") == ["of_both"]
+
+
+def test_a_graph_of_a_new_kind_is_not_put_to_an_engine_with_many_rules_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forget_engines()
+    laws = select(None)
+    small, large = (frozenset(heads_of_graph(terms_of(graph), ())) for graph in (GRAPHS[0], GRAPHS[1]))
+    commands.program_of(laws).needed.clear()
+    first = engine_for(laws, heads=large)
+    first.load(terms_of(GRAPHS[1]), {})
+    assert engine_for(laws, heads=small) is first
+    monkeypatch.setattr("egraph_opt.egraph.engines.MOST_IDLE", 0)
+    other = engine_for(laws, heads=small)
+    assert other is not first
+    monkeypatch.setattr("egraph_opt.egraph.engines.MOST_IDLE", len(first.rules))
+    assert engine_for(laws, heads=small) is first, "which is still there"
+
+
+def test_so_many_engines_are_kept() -> None:
+    forget_engines()
+    chosen = [select([name]) for name in sorted({law.ruleset for law in select(None)})[: MOST_ENGINES + 1]]
+    made = [engine_for(laws) for laws in chosen]
+    assert all(engine_for(laws) is engine for laws, engine in zip(chosen[1:], made[1:], strict=True))
+    assert engine_for(chosen[0]) is not made[0]

@@ -83,7 +83,7 @@ def instances(x: Tensor, c: Tensor, a: Axes, i: Int):
     """(x - m) / Sqrt(mean((x - m)^2) + e) = InstanceNormalization(x; 1, 0) for the mean m of each channel"""
     rest, squares = _centred(x, a)
     scale, bias = (literal(of_each_channel(x, a, number)) for number in (1.0, 0.0))
-    whole = instance_norm(x, scale, bias, epsilon_of_square(c))
+    whole = instance_norm(x, scale, bias, epsilon_of_square(c, x))
     for spelled in quotients(rest, sqrt(squares + c), i):
         yield rewrite(spelled, whole, inverse=PARTS)
 

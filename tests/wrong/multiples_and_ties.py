@@ -85,20 +85,6 @@ def remainder_by_division(x: Tensor, c: Tensor):
     yield rewrite(binary("Mod", x, c), x - (x / c) * c, is_above_one(c, x), because="Mod is slow")
 
 
-def _twice_divided(g):
-    return (g.input((3,), T.INT32) / g.constant(np.int32(65536))) / g.constant(np.int32(65537))
-
-
-@wrong("bitwise", _twice_divided, values=(2.0**31 - 1, 1.0, 5.0))
-def divisors_meet(x: Tensor, a: Tensor, b: Tensor):
-    """x / a / b = x / (a * b) for whole numbers a and b above 1
-
-    Wrong where the product wraps.
-    """
-    known = (is_above_one(a, x), is_above_one(b, x))
-    yield rewrite((x / a) / b, x / (a * b), *known, because=LESS)
-
-
 @hosted()
 def are_signed(x: Fact) -> bool:
     return x.dtype in (T.INT8, T.INT32, T.INT64)

@@ -77,7 +77,7 @@ def partner(rng: Random, shape: Shape) -> Shape:
     if kind == "a number":
         return ()
     if kind == "ones":
-        return (1,) * int(rng.integers(0, rank + 1))
+        return (1,) * int(pick(rng, *range(rank + 2)))  # one more axis makes one of the result
     if kind == "one axis":
         axis = int(pick(rng, *range(rank)))
         dims = tuple(d if k == axis else 1 for k, d in enumerate(shape))

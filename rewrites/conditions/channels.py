@@ -266,6 +266,12 @@ def is_no_computed_bias(b: Fact, w: Fact) -> bool:
 
 
 @hosted()
+def has_number_for_each(b: Fact, w: Fact) -> bool:
+    """A bias of a Conv with a number for each channel that the weight computes, or none at all."""
+    return b == ABSENT or (b.shape is not None and w.shape is not None and b.shape == w.shape[:1])
+
+
+@hosted()
 def is_absent(b: Fact) -> bool:
     return b == ABSENT
 

@@ -24,6 +24,7 @@ from egraph_opt.rewrites.conditions.channels import (
     at_axis,
     chains,
     count_in,
+    has_number_for_each,
     is_float_constant,
     is_no_computed_bias,
     is_scale,
@@ -192,7 +193,7 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding"""
     row = axes_of_a_row(w)
-    fits = (shifts(c, window), may_sum(c, w, row))
+    fits = (shifts(c, window), may_sum(c, w, row), has_number_for_each(b, w))
     known = (*fits, guard(is_no_computed_bias(b, w)), unchained("Add", x))
     for weight in scaled_columns(x, w, c, window):
         bias = total(b, reduce("ReduceSum", weight, row, 0))

@@ -103,7 +103,7 @@ def instances(x: Tensor, c: Tensor, a: Axes, i: Int, z: Tensor, w: Tensor, b: Te
     """
     rest, squares = _centred(x, a)
     scale, bias = (literal(of_each_channel(x, a, number)) for number in (1.0, 0.0))
-    whole = instance_norm(x, scale, bias, epsilon_of_square(c))
+    whole = instance_norm(x, scale, bias, epsilon_of_square(c, x))
     for spelled in quotients(rest, sqrt(squares + c), i):
         for demand in (is_image(x), eq(x, conv(z, w, b, u))):
             yield rewrite(spelled, whole, guard(demand), inverse=PARTS)

@@ -42,8 +42,10 @@ PARTS = "composites.primitives.normalisation_parts"
 
 
 @hosted()
-def epsilon_of_square(e: Fact) -> Float | None:
-    """A constant that is added to a mean of squares."""
+def epsilon_of_square(e: Fact, x: Fact) -> Float | None:
+    """A constant that is added to a mean of squares of x, and of no more axes than it."""
+    if (e.rank or 0) > (x.rank or 0):
+        return None
     if not e.const or e.splat is None or e.splat < 0 or any(d != 1 for d in e.shape or ()):
         return None
     return as_float(e.splat)
@@ -63,7 +65,7 @@ def unit_scale(x: Fact, axes: Axes) -> Literal | None:
 @law(kind="composite", source="ONNX, RMSNormalization; Zhang and Sennrich 2019", uses=(either_side,))
 def root_mean_square(x: Tensor, c: Tensor, a: Axes, i: Int):
     """x / Sqrt(ReduceMean(x * x) + e) = RMSNormalization(x)"""
-    whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of_square(c))
+    whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of_square(c, x))
     for spelled in quotients(x, sqrt(reduce("ReduceMean", x * x, a, KEPT) + c), i):
         yield rewrite(spelled, whole, inverse=PARTS)
 

@@ -3,7 +3,8 @@
     python command_server.py FOLDER
 
 writes a command FOLDER/egraph-opt that is called like the installed one, and a socket on which it hands on
-its arguments, folder, environment and open files.  Each runs in a process of its own, one at a time.
+its arguments, folder, environment and open files.  Each runs in a process of its own, so that one may call
+others.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import array
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,24 +70,37 @@ def _import_all() -> None:
 
 
 def _serve(address: str) -> None:
+    """Answer commands until the end; returns in the process of each."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(address)
         server.listen()
         print("ready", flush=True)
+        signal.signal(signal.SIGCHLD, _bury)
         while True:
-            with server.accept()[0] as client:
-                told, rights, _, _ = client.recvmsg(LARGEST, socket.CMSG_SPACE(3 * 4))
-                files = array.array("i", rights[0][2])
-                while not told.endswith(b"\n"):
-                    told += client.recv(LARGEST)
-                child = os.fork()
-                if child == 0:
-                    arguments, folder, environment = json.loads(told)
-                    return _become(arguments, folder, environment, list(files))
-                for file in files:
-                    os.close(file)
-                code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-                client.sendall(str(code if code >= 0 else 128 - code).encode())
+            client, _ = server.accept()
+            if os.fork() == 0:
+                break
+            client.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with client:
+        told, rights, _, _ = client.recvmsg(LARGEST, socket.CMSG_SPACE(3 * 4))
+        files = array.array("i", rights[0][2])
+        while not told.endswith(b"\n"):
+            told += client.recv(LARGEST)
+        child = os.fork()
+        if child == 0:
+            arguments, folder, environment = json.loads(told)
+            return _become(arguments, folder, environment, list(files))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        client.sendall(str(code if code >= 0 else 128 - code).encode())
+    os._exit(0)
+
+
+def _bury(*_: object) -> None:
+    """Wait for those who have answered, so that what they took counts as taken by this process."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _become(arguments: list[str], folder: str, environment: dict[str, str], files: list[int]) -> None:

@@ -48,11 +48,8 @@ example (float[batch, 3, 8, 8] x) => (float[batch, 4, 8, 8] y)
 """What the snippets call `model.onnx`."""
 
 
-AS_INSTALLED = ("README", "calibrate", "getting-started", "onnxruntime")
-"""Pages whose commands are the installed one, each time a new interpreter.
-
-Those of `calibrate` and `onnxruntime` call each other, and the served one answers one at a time.
-"""
+AS_INSTALLED = ("README", "getting-started")
+"""Pages whose commands are the installed one, each time a new interpreter."""
 
 
 def blocks(text: Path, language: str) -> list[str]:

@@ -70,7 +70,7 @@ def within_bounds(
     if dtype in ALL_FLOATS:
         return BOUNDED
     info = np.iinfo(helper.tensor_dtype_to_np_dtype(dtype))
-    own = ((0, int(n)) for n in named if n == int(n) and n > 1)
+    own = ((0, int(n)) for n in named if 1 < n < 2**63 and n == int(n))
     ranges = (*KNOWN_RANGES, *own)
     known = (ends for ends in ranges if info.min <= ends[0] and ends[1] <= info.max)
     return tuple(("Clip", (("max", most), ("min", least))) for least, most in known)

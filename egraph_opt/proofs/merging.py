@@ -15,7 +15,6 @@ from typing import Any
 
 import z3
 
-from egraph_opt.forking import cached_property
 from egraph_opt.proofs.facts import LazyFact
 from egraph_opt.proofs.numbers import SYMBOLS, Truth, Whole, formula_of, number_of, truth_of
 from egraph_opt.proofs.paths import NotHereError
@@ -123,16 +122,16 @@ def chosen(path: Any, inner: Any, found: AllAnswers) -> Any:
 class AllAnswers(list[Answered]):
     """All answers of a function."""
 
-    @cached_property
+    @functools.cached_property
     def are_truths(self) -> bool:
         return all(type(each.answer) in (bool, Truth) for each in self)
 
-    @cached_property
+    @functools.cached_property
     def truth(self) -> z3.BoolRef:
         """Where the answer is true."""
         return z3.simplify(z3.Or([holds for each in self for holds in _holding(each)]))
 
-    @cached_property
+    @functools.cached_property
     def joined(self) -> list[Answered]:
         """The answers, of which those are one that differ in numbers only: each is a choice then."""
         found: list[Answered] = []

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import counts
 import figures
+import result_files
 import onnx
 import pytest
 from built_graphs import built_models
@@ -18,7 +19,7 @@ from models import figures as figures_of
 from egraph_opt import Result
 from egraph_opt.verification import verify
 
-TRAINED = figures.results("trained")["models"]
+TRAINED = result_files.results("trained")["models"]
 
 MOST_E_NODES = 3_000
 """Under ascend: what is larger takes longer, and `make bench` and `counts.py` alone look at it."""

@@ -20,7 +20,7 @@ def inverse_of(c: Fact) -> Literal | None:
     """One by an ordinary number above 0."""
     if c.dtype != T.FLOAT or c.shape != () or c.splat is None or not 1e-3 <= c.splat <= 1e3:
         return None
-    return Literal(T.FLOAT, (), (1 / as_float(c.splat),))  # type: ignore[operator]
+    return Literal(T.FLOAT, (), (1 / as_float(c.splat),))
 
 
 def floor(x):
@@ -138,8 +138,9 @@ def power_of_a_half(x: Tensor, c: Tensor):
 
 @hosted()
 def epsilon_in(c: Fact) -> Float | None:
-    known = c.const and c.splat is not None and c.splat >= 0 and all(d == 1 for d in c.shape or (1,))
-    return as_float(c.splat) if known else None
+    if not c.const or c.splat is None or c.splat < 0 or any(d != 1 for d in c.shape or (1,)):
+        return None
+    return as_float(c.splat)
 
 
 def _of_more_axes(g):

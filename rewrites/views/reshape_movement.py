@@ -15,16 +15,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
-from egraph_opt.operators import binary, reshape
+from egraph_opt.operators import binary, reshape, where
 from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import (
+    broadcast,
+    choices_in_front,
     have_same_dims,
     kept_dims,
     known_dims,
@@ -34,6 +37,7 @@ from egraph_opt.rewrites.conditions.view_shapes import (
     views_agree,
 )
 
+BOOL = TensorProto.BOOL
 _ONE_WAY = "views that sink meet; to rise as well adds a third to the e-nodes of some models"
 
 
@@ -175,9 +179,26 @@ def dims_in_front(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     return moved if kept is None else kept
 
 
-@law("reshape", numerics="finite", kind="move", uses=(any_place,))
+@hosted()
+def are_moved_alike(x: Fact, dims: Dims, y: Fact, w: Fact) -> bool:
+    """Both others take the view for the same one: which of several axes of 1 it makes, it does not say."""
+    first, second = dims_in_front(x, dims, y), dims_in_front(x, dims, w)
+    if first is None or second is None or x.shape is None or y.shape is None or w.shape is None:
+        return False
+    choices = choices_in_front(x.shape, dims, broadcast(y.shape, w.shape))
+    return any(same_dims(broadcast(first, second), choice) for choice in choices)
+
+
+def _others_of_where(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    condition, y, x = g.input((5,), BOOL), g.random(2, 1), g.input((1,))
+    chosen = where(condition, y, reshape(x, (1, 1)))
+    yield g.near_miss(chosen, why="the view inserts an axis in front for one, and behind for the other")
+
+
+@law("reshape", numerics="finite", kind="move", uses=(any_place,), examples=_others_of_where)
 def past_where(x: Tensor, y: Tensor, w: Tensor, dims: Dims, k: Int):
     """Where(.., Reshape(x), ..) = Reshape(Where(.., x, ..)) where the others stay or are constants"""
     y_, w_ = (reshape(other, dims_in_front(x, dims, other)) for other in (y, w))
     z, before = among(reshape(x, dims), y, w, k), among(x, y_, w_, k)
-    yield rewrite(z, reshape(before, known_dims(z)), because=_ONE_WAY)
+    yield rewrite(z, reshape(before, known_dims(z)), are_moved_alike(x, dims, y, w), because=_ONE_WAY)

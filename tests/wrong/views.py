@@ -1,5 +1,9 @@
 """Transposes and reshapes: the order of permutations, dims that are equal, and axes that move."""
 
+from typing import Any
+
+from onnx import TensorProto
+
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
@@ -18,6 +22,7 @@ from egraph_opt.laws import (
     listed,
     rewrite,
 )
+from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     concat,
     einsum,
@@ -29,7 +34,9 @@ from egraph_opt.operators import (
     shape_of,
     slice_,
     transpose,
+    where,
 )
+from egraph_opt.rewrites.conditions.view_shapes import kept_dims, known_dims, moved_dims
 
 from . import fires_on, of_one, of_two, wrong
 
@@ -288,6 +295,29 @@ def expanded_to_own_dims(x: Tensor, d: Dims):
     Wrong where it is x that has the 1.
     """
     yield rewrite(expand(x, d), x, covers(x, d), because="every x is an Expand of itself")
+
+
+@hosted()
+def in_front(x: Fact, dims: Dims, y: Fact) -> Dims | None:
+    """The dims of y in front of a view of x, by y alone."""
+    kept: Dims | None = kept_dims(x, dims, y)
+    moved: Dims | None = moved_dims(x, dims, y)
+    return moved if kept is None else kept
+
+
+def _between_two(g: Operands) -> Any:
+    """A view of one element to two axes of one, of which either may be the new one."""
+    return where(g.input((5,), TensorProto.BOOL), g.random(2, 1), reshape(g.input((1,)), (1, 1)))
+
+
+@wrong("finite", _between_two)
+def view_of_one_chosen(x: Tensor, y: Tensor, w: Tensor, dims: Dims):
+    """Where(y, w, Reshape(x)) = Reshape(Where(y', w', x)) where y and w stay or are constants
+
+    Wrong where the view inserts an axis of 1 in front for y and behind for w: 5 and 2 are no one dim.
+    """
+    z, y_, w_ = where(y, w, reshape(x, dims)), *(reshape(v, in_front(x, dims, v)) for v in (y, w))
+    yield rewrite(z, reshape(where(y_, w_, x), known_dims(z)), because="views sink")
 
 
 @wrong("reassociates", of_two(lambda x, y: einsum("ij,kj->ik", listed(x, y)), (3, 3)))

@@ -282,8 +282,8 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         return signs * (((np.uint64(1) << bits) + bits) & np.uint64(info.max)).astype(place.dtype)
     else:
         table = (*INTEGERS, int(info.min), int(info.max))
-    fits = np.array([n for n in table if info.min <= n <= info.max], dtype=place.dtype)
-    return _dealt(rng, place, fits)
+    fits = [n for n in table if info.min <= n <= info.max] or range(6)  # multiples of fractions, say
+    return _dealt(rng, place, np.array(fits, dtype=place.dtype))
 
 
 def _at_ends(place: _Place) -> Any:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import counts
 import figures
-import result_files
 import onnx
 import pytest
+import result_files
 from built_graphs import built_models
 from compare_figures import differing
 from model_files import trained_models

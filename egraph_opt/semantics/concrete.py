@@ -48,6 +48,9 @@ FOLDS: dict[str, Callable[[Sequence[Fraction]], Any]] = {
 }  # fmt: skip
 
 
+OUTSIDE = "outside"
+"""What there is outside of a tensor, and what is computed of it: of a branch that is not taken."""
+
 WITHOUT_ELEMENTS = frozenset(
     kind for kind in FOLDS if kind.startswith(("sum", "ReduceProd", "ReduceS", "ReduceL"))
 )
@@ -115,7 +118,10 @@ class Concrete:
         return z3.RealVal(str(FOLDS[kind](values)))
 
     def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
-        values = [_fraction(argument) for argument in arguments]
+        given = [z3.simplify(argument) for argument in arguments]
+        if not all(map(z3.is_rational_value, given)):
+            return z3.Real(OUTSIDE)
+        values = [_fraction(argument) for argument in given]
         several = numbers_of(name)
         if several is not None:
             return _real(several(*map(float, values)))
@@ -215,7 +221,10 @@ def evaluate(term: Expression, leaves: Mapping[int, Array], sizes: Mapping[str, 
     made = _value(term, leaves, Concrete(sizes))
     found = np.empty(tuple(map(_number, made.shape)), np.float64)
     for place in np.ndindex(found.shape):
-        found[place] = float(_fraction(made.at([z3.IntVal(k) for k in place])))
+        try:
+            found[place] = float(_fraction(made.at([z3.IntVal(k) for k in place])))
+        except OverflowError as error:
+            raise UndefinedError("no number of 64 bits") from error
     return found
 
 
@@ -244,7 +253,7 @@ def _leaf(array: Array) -> Value:
     def at(index: Index) -> z3.ArithRef:
         place = tuple(map(_number, index))
         inside = all(0 <= k < d for k, d in zip(place, array.shape, strict=True))
-        return _real(float(array[place])) if inside else z3.Real("outside")  # of a branch not taken
+        return _real(float(array[place])) if inside else z3.Real(OUTSIDE)
 
     dims = tuple(z3.IntVal(d) for d in array.shape)
     return Value(of_type(int(ir.DataType.from_numpy(array.dtype))), dims, at)

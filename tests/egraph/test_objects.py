@@ -79,7 +79,7 @@ def test_a_host_function_is_asked_once_for_the_same_arguments() -> None:
 def test_one_that_raises_is_recorded_each_time() -> None:
     objects = Objects()
     for _ in range(2):
-        calls.failures.clear()
+        calls.forget()
         assert called(objects, fails, ("x",)) is None
         assert calls.failures.pop(fails) == "ValueError: ('x',)"
     assert len(ASKED) == 2

@@ -15,7 +15,10 @@ from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Law, Operands, Tensor, absent, hosted, rewrite
 from egraph_opt.laws.algebra import relu
-from egraph_opt.laws.law import registered
+from egraph_opt.laws.checking import _terms
+from egraph_opt.laws.law import Auxiliary, auxiliaries, registered, statements
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.operators.host import HostFunction
 
 
 @hosted()
@@ -70,3 +73,19 @@ def test_it_is_left_out_there_or_altogether(
 def test_the_gate_refuses_it() -> None:
     with pytest.raises(LawError, match="is_long raised IndexError"):
         check_law(law_of(where_it_holds))
+
+
+def test_no_law_takes_an_answer_of_yes_or_no_for_a_value() -> None:
+    """Where its function raised it would be a No that nobody gave."""
+    taken = set()
+    for law in all_laws():
+        parts: tuple[Law | Auxiliary, ...] = (law, *auxiliaries([law]))
+        for part in parts:
+            terms = [term for statement in statements(part) for term in _terms(statement)]
+            pending = [inner for term in terms for inner in term.arguments]
+            while pending:
+                inner = pending.pop()
+                pending += inner.arguments
+                if isinstance(inner.head, HostFunction) and inner.head.is_condition:
+                    taken.add((law.key, inner.head.name))
+    assert not taken

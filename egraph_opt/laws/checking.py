@@ -167,9 +167,12 @@ def host_functions(entry: Law | Auxiliary) -> set[HostFunction]:
 
 
 def denied_functions(entry: Law | Auxiliary) -> set[HostFunction]:
-    """The host functions in conditions that something does not hold."""
+    """The host functions of which a no counts: it is asked for by `absent`, or taken for a value."""
     conditions = (each for statement in statements(entry) for each in unguarded(statement.conditions))
-    return _called([each.answer for each in conditions if isinstance(each, Absent)])
+    asked = _called([each.answer for each in conditions if isinstance(each, Absent)])
+    terms = (term for statement in statements(entry) for term in _terms(statement))
+    values = _called([argument for term in terms for argument in term.arguments])
+    return asked | {function for function in values if function.is_condition}
 
 
 def _called(pending: list[Expression]) -> set[HostFunction]:

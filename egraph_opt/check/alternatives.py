@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -55,31 +57,56 @@ class _Forest:
     time."""
 
     def __init__(self, lowered: Lowered, snapshot: Snapshot, prices: Prices) -> None:
-        self.snapshot = snapshot
         self.cost = prices.cost.tolist()
         self.roots = snapshot.term_classes[lowered.outputs].tolist()
-        self.given = given_of(snapshot, prices).tolist()
-        self.computed = set(prices.computed[prices.computed >= 0].tolist())
-        self.operands = [snapshot.children(node) for node in range(snapshot.n_nodes)]
+        computed = set(prices.computed[prices.computed >= 0].tolist())
+        children = map(snapshot.children, range(snapshot.n_nodes))
+        self.operands = [() if node in computed else tuple(of) for node, of in enumerate(children)]
         self.nodes: list[list[int]] = [[] for _ in range(snapshot.n_classes)]
         for node, owner in enumerate(snapshot.node_class.tolist()):
             self.nodes[owner].append(node)
+        given = given_of(snapshot, prices).tolist()
+        self.allowed = [nodes if node < 0 else [node] for node, nodes in zip(given, self.nodes, strict=True)]
+        self.users: list[list[int]] = [[] for _ in self.nodes]
+        for owner, nodes in enumerate(self.allowed):
+            for operand in {operand for node in nodes for operand in self.operands[node]}:
+                self.users[operand].append(owner)
+        self.best, self.chosen = [math.inf] * len(self.nodes), [-1] * len(self.nodes)
+        self._settle(range(len(self.nodes)), self.allowed, self.best, self.chosen)
 
     def with_node(self, owner: int, forced: int) -> npt.NDArray[np.int32] | None:
         """A graph of the outputs in which a class, where it is used, is written by one of its nodes."""
-        best = [np.inf] * len(self.nodes)
-        chosen = [-1] * len(self.nodes)
+        best, chosen, above = self.best.copy(), self.chosen.copy(), self._above(owner)
+        for k in above:  # of all others the least tree has no such class
+            best[k], chosen[k] = math.inf, -1
+        allowed = self.allowed.copy()
+        allowed[owner] = [forced]
+        self._settle(above, allowed, best, chosen)
+        return self._used(chosen) if all(best[root] < math.inf for root in self.roots) else None
+
+    def _settle(
+        self, classes: Iterable[int], allowed: Sequence[Sequence[int]], best: list[float], chosen: list[int]
+    ) -> None:
+        """The least trees of some classes, those of all others being known."""
         changed = True
         while changed:
             changed = False
-            for c, nodes in enumerate(self.nodes):
-                given = self.given[c]
-                for node in [forced] if c == owner else nodes if given < 0 else [given]:
-                    operands = () if node in self.computed else self.operands[node]
-                    total = self.cost[node] + sum(best[k] for k in operands)
+            for c in classes:
+                for node in allowed[c]:
+                    total = self.cost[node]
+                    for k in self.operands[node]:
+                        total += best[k]
                     if total < best[c]:
                         best[c], chosen[c], changed = total, node, True
-        return self._used(chosen) if all(np.isfinite(best[root]) for root in self.roots) else None
+
+    def _above(self, owner: int) -> list[int]:
+        """A class and all that may be made of it."""
+        found, pending = {owner}, [owner]
+        while pending:
+            new = set(self.users[pending.pop()]) - found
+            found |= new
+            pending += new
+        return sorted(found)
 
     def _used(self, chosen: list[int]) -> npt.NDArray[np.int32]:
         used = np.full(len(chosen), -1, dtype=np.int32)
@@ -88,8 +115,7 @@ class _Forest:
             c = pending.pop()
             if used[c] < 0:
                 used[c] = chosen[c]
-                if chosen[c] not in self.computed:
-                    pending.extend(self.operands[chosen[c]])
+                pending.extend(self.operands[chosen[c]])
         return used
 
 

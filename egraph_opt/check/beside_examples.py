@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from egraph_opt.check.choices import spread
+from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import Made, neighbours
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums
@@ -54,6 +57,8 @@ def beside(
     near = _balanced([neighbours(example, numbers) for example in examples], NEAR * most)
     yield from spread(found, most)
     yield from (made() for made in near)
+    for related in (with_other_magnitudes, with_crossed_operands, with_more_groups):
+        yield from spread([other for example in examples for other in related(example)], most)
     of_each = min(STEPS, most)
     steps = (*spread(found, of_each), *(made() for made in spread(near, of_each)))
     yield from _near(steps, numbers, most)

@@ -186,16 +186,17 @@ class Inputs:
         )
 
     def _alike(self, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[Feeds]:
-        """Inputs of one type and shape that are each other's neighbours, among large numbers."""
-        found: Feeds = {}
+        """Inputs of one type and shape that are each other's neighbours, among large numbers; or equal."""
+        neighbours: Feeds = {}
+        equal: Feeds = {}
         first: dict[object, npt.NDArray[Any]] = {}
         for k, (name, tensor, role) in enumerate(self.values):
             made = self._tensor(_Place(0, k, shapes[name], "wide", tensor.elem_type, role))
             like = (tensor.elem_type, made.shape, role)
-            found[name] = _beside(first[like], k) if like in first and made.dtype.kind in "iuf" else made
-            first.setdefault(like, found[name])
-        if len(first) < len(found):
-            yield found
+            neighbours[name] = _beside(first[like], k) if like in first and made.dtype.kind in "iuf" else made
+            equal[name] = first.setdefault(like, made)
+        if len(first) < len(equal):
+            yield from (neighbours, equal)
 
     def _tensor(self, place: _Place) -> npt.NDArray[Any]:
         small = math.prod(place.shape) <= MOST_KEPT

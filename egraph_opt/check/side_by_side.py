@@ -6,8 +6,9 @@ has.  A key that forgets an attribute makes two operators one, which no term sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 
 import onnx_ir as ir
 
@@ -16,6 +17,7 @@ from egraph_opt.check.near_values import other_arrays
 from egraph_opt.check.neighbours import of_attributes, of_names
 from egraph_opt.check.scope import nodes_of, roots_of
 from egraph_opt.check.shorthands import replaced, with_arguments
+from egraph_opt.check.terms import lower_example
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named
@@ -31,7 +33,7 @@ CONSTANTS = 3
 def side_by_side(example: Example) -> Iterator[Example]:
     """An example with another term of its operands: another attribute or operator, other or swapped operands.
 
-    What the two terms have in common is one in both.  They need not be well-typed.
+    What the two terms have in common is one in both.
     """
     terms = (
         dict.fromkeys(make().term for make in of_attributes(example, ())),
@@ -40,8 +42,23 @@ def side_by_side(example: Example) -> Iterator[Example]:
     )
     kinds = [[replace(example, term=term) for term in kind] for kind in terms]
     for kind in (*kinds, list(_of_other_leaves(example))):
-        for other in spread(kind, MOST):
+        for other in islice(filter(_is_typed, _from_afar(kind)), MOST):
             yield replace(other, term=(*roots_of(example), *roots_of(other)), fires=False)
+
+
+def _from_afar(items: Sequence[Example]) -> Iterator[Example]:
+    """All of some, the first ones spread evenly."""
+    step = -(-len(items) // MOST) or 1
+    return chain.from_iterable(items[first::step] for first in range(step))
+
+
+def _is_typed(example: Example) -> bool:
+    """Whether ONNX's inference finds nothing wrong with a term."""
+    try:
+        lower_example(example, example.opset)
+    except Exception:  # operands that do not suit an operator make inference fail in many ways
+        return False
+    return True
 
 
 def _of_other_leaves(example: Example) -> Iterator[Example]:

@@ -97,7 +97,7 @@ class Original:
         turn: int | None = None,
     ) -> None:
         self.model, self.claimed, self.kinds, self._kernels = model, claimed, kinds, kernels
-        self._turn = turn
+        self.turn = turn
         self._constants = [numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
         self.bound = claimed if isinstance(claimed, Approximate) else None
         self.numerics: Numerics = "approximate" if isinstance(claimed, Approximate) else claimed
@@ -149,12 +149,12 @@ class Original:
         for number, sizes in enumerate(found):
             if 0 in sizes.values() and (self.kinds == ORDINARY or self._failed):
                 continue  # what does not run at every size may run at 0 by accident
-            whole = self._turn is None and number == min(roomy, len(found) - 1)
-            turn = None if whole else number + (self._turn or 0)
+            whole = self.turn is None and number == min(roomy, len(found) - 1)
+            turn = None if whole else number + (self.turn or 0)
             for kind in self.kinds[:1] if number > roomy else self.kinds:
                 for k, feeds in enumerate(self._made(sizes, kind, turn)):
                     yield kind, sizes, feeds, kind == "normal" and k == 0 and number < USUAL
-        if len(found) > roomy and self._turn is None and found[roomy] not in self._ran:
+        if len(found) > roomy and self.turn is None and found[roomy] not in self._ran:
             for kind in self.kinds:
                 for feeds in self._made(found[0], kind, None)[1:]:
                     yield kind, found[0], feeds, False

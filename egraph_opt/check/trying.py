@@ -30,6 +30,7 @@ from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.laws.statements import Guard
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant, parts
+from egraph_opt.rebuild.choice import Choice
 
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
@@ -40,8 +41,9 @@ LARGEST_SYMBOL = 24
 ASKED = 24
 """Terms near an example that are saturated together to see on which of them a law does something."""
 
-MOST_ALTERNATIVES = 24
-"""Graphs of a term that are compared; of more every other one, and so on."""
+MOST_ALTERNATIVES, IN_TURN = 24, 6
+"""Graphs of a term that are compared; of more every other one, and so on.  Of a term that is run on parts of
+the tables fewer are, others in turn: many terms have graphs alike."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ class Trying:
 
     def _tried(self, example: Example, lowered: Lowered, *, reference: bool, turn: int | None) -> TriedTerm:
         show_all(lowered)
+        lowered.own_types = self.law.numerics in ("bitwise", "finite")  # as where no more is allowed
         model = rebuilt_original(lowered, lowered.opset)
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
         known = frozenset[float]() if self.is_assumed else _constants(lowered)
@@ -204,7 +207,7 @@ class Trying:
         failure = None
         for node in cyclic:
             failure = failure or self._cyclic(candidate, snapshot, node)
-        for alternative in spread(alternatives, MOST_ALTERNATIVES):
+        for alternative in _some(alternatives, original.turn):
             if failure is None:
                 failure = self._alternative(original, alternative, lowered.opset)
         self.tally.add(original.tally)
@@ -242,6 +245,14 @@ class Trying:
         finally:
             lowered.graph.outputs[:] = outputs
         return candidate.original.compare(model, self.tally, only=number)
+
+
+def _some(alternatives: Sequence[Choice], turn: int | None) -> Sequence[Choice]:
+    """Those that are compared."""
+    if turn is None:
+        return spread(alternatives, MOST_ALTERNATIVES)
+    step = -(-len(alternatives) // IN_TURN) or 1
+    return alternatives[turn % step :: step]
 
 
 def _is_huge(fact: Fact | None) -> bool:

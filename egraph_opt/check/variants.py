@@ -149,7 +149,7 @@ def _of_wider_integers(example: Example) -> Example:
     return _with(example, leaf)
 
 
-def _resized(example: Example, sizes: Collection[int], new: int) -> Example:
+def resized(example: Example, sizes: Collection[int], new: int) -> Example:
     """Some sizes of inputs and of constants, whose elements begin again, changed to one."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
@@ -198,7 +198,7 @@ def with_long_sums(example: Example, size: int) -> Iterator[Example]:
 
     for old in [sizes] if fits(sizes) else [{d} for d in sorted(sizes)]:
         if fits(old):
-            yield _resized(example, old, size)
+            yield resized(example, old, size)
 
 
 def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
@@ -272,9 +272,9 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
         yield "of wider integers", _of_wider_integers(example)
     sizes = sorted({d for v in operands.values for d in _dims(v) if isinstance(d, int) and d > 1})
     for size in sizes:
-        yield f"longer constants: {size} became {size + 2}", _resized(example, {size}, size + 2)
+        yield f"longer constants: {size} became {size + 2}", resized(example, {size}, size + 2)
     if len(sizes) > 1:  # of equal sizes axes are told apart by what is in them alone
-        yield f"all sizes {EQUAL_SIZE}", _resized(example, sizes, EQUAL_SIZE)
+        yield f"all sizes {EQUAL_SIZE}", resized(example, sizes, EQUAL_SIZE)
     inputs = [_dims(v) for v in operands.values if v.const_value is None]
     # onnxruntime may take an empty operand beside a constant of another size, which means nothing.
     fixed = {d for v in operands.values if v.const_value is not None for d in _dims(v)}

@@ -227,7 +227,7 @@ class _Gate:
     def statement(self, side: Side, terms: int) -> None:
         """Terms that the tables make of one statement."""
         shown = side.rule in self.trying.rules
-        budget = TrialBudget(terms, fruitless=self.fruitless) if shown else TrialBudget(terms)
+        budget = TrialBudget(terms, fruitless=self.fruitless, shown=True) if shown else TrialBudget(terms)
         found = tried(side, self.trying, budget)
         known = self.found.setdefault(side.rule, Outcome())
         known.tried += found.tried

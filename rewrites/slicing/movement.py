@@ -203,7 +203,8 @@ def _choices(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law(uses=(asking_rules,), examples=_choices)
+# Whether -0.0 stays -0.0 depends, in onnxruntime, on how the operands of a Where are broadcast.
+@law(numerics="finite", uses=(asking_rules,), examples=_choices)
 def through_where(c: Tensor, x: Tensor, z: Tensor, s: Slices):
     """Slice(Where(c, x, y)) = Where(Slice(c), Slice(x), Slice(y)) of Slices, Concats and constants"""
     y = where(c, x, z)

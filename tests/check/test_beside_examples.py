@@ -9,6 +9,9 @@ from onnx import TensorProto
 from egraph_opt.check import LawRefusedError, check_law
 from egraph_opt.check.blocks import block_of, sequence_lengths, time_axis
 from egraph_opt.check.choices import Choices
+from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
 from egraph_opt.check.neighbours import neighbours
 from egraph_opt.check.sizes import sizes_of
@@ -19,7 +22,8 @@ from egraph_opt.inference.constants import array_fact
 from egraph_opt.laws import Operands, Tensor, hosted, kernel, listed, relu, rewrite
 from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law
-from egraph_opt.operators import cast, dequantize, none, quantize, reduce, resize, unary, variadic
+from egraph_opt.operators import cast, conv, dequantize, none, quantize, reduce, resize, unary, variadic
+from egraph_opt.operators.linear import ConvWindow
 from egraph_opt.operators.scattering import lengths
 from egraph_opt.operators.terms import opset
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_kernel_float
@@ -165,3 +169,31 @@ def test_what_a_law_writes_has_to_run_where_its_kernel_conditions_hold() -> None
     check_law(relu_where(is_kernel_float), terms=200, conditions=False, neighbours=False)
     with pytest.raises(LawRefusedError, match="kernel"):
         check_law(relu_where(is_whatever), terms=200, conditions=False, neighbours=False)
+
+
+def test_one_constant_is_huge_beside_ones_and_all_are_large_together() -> None:
+    made = example(lambda g: (g.input((2, 1)) + g.constant(1.5)) @ g.random(1, 2))
+    found = [other.operands.facts for other in with_other_magnitudes(made)]
+    splats = {tuple(fact.splat and round(fact.splat, 30) for fact in facts[1:]) for facts in found}
+    assert {(1.0, float(np.float32(3e38))), (float(np.float32(3e38)), 1.0)} <= splats
+    assert {facts[2].shape for facts in found} == {(1, 2), (2, 2)}, "a sum of one number overflows nothing"
+
+
+def test_a_large_input_may_be_known_as_well() -> None:
+    made = example(lambda g: (g.input((2,)) * g.input((2,))) * g.constant(1.5))
+    known = {tuple(fact.const for fact in other.operands.facts) for other in with_other_magnitudes(made)}
+    assert {(True, False, True), (False, True, True)} <= known
+
+
+def test_of_two_operands_one_is_a_row_and_the_other_a_column() -> None:
+    made = example(lambda g: g.input((2, 3)) + g.random(2, 3))
+    shapes = [[fact.shape for fact in other.operands.facts] for other in with_crossed_operands(made)]
+    assert shapes == [[(3,), (2, 1)], [(2, 1), (3,)]]
+
+
+def test_a_convolution_is_tried_in_more_groups() -> None:
+    window = ConvWindow((1, 1), (0,) * 4, (1, 1))
+    made = example(lambda g: conv(g.input((1, 4, 3, 3)), g.random(2, 4, 1, 1), none(), window))
+    found = list(with_more_groups(made))
+    assert [other.operands.facts[1].shape for other in found] == [(2, 2, 1, 1), (2, 1, 1, 1)]
+    assert [other.term.arguments[3].head.value.group for other in found] == [2, 4]

@@ -16,13 +16,6 @@ LAWS = wrong_laws()
 EVERY = 1 if os.environ.get("ALL_WRONG_LAWS") else 64
 """One wrong law in so many is tried; `make wrong` tries all."""
 
-STILL_ACCEPTED: dict[str, str] = {
-    "scale_of_known_factor": "few terms have three large constants and one input between them",
-    "shift_overflows_in_product": "few terms have a weight near the end of its type beside an ordinary shift",
-    "view_of_one_chosen": "no row and column are operands of one Where, beside a view of one element",
-}
-"""Wrong laws that the gate does not refuse, and why; there may only be fewer."""
-
 NOT_WRONG = "no term was found"
 """What the gate says of a law that it could not try."""
 
@@ -32,9 +25,6 @@ Record = Callable[[str, object], None]
 @pytest.mark.parametrize("name", sorted(LAWS)[::EVERY])
 def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
     record_property("wrong law", "accepted")
-    if name in STILL_ACCEPTED:
-        check_law(LAWS[name].law, conditions=False, neighbours=False)  # or it is to leave the list
-        pytest.xfail(STILL_ACCEPTED[name])
     with pytest.raises(LawRefusedError) as error:
         check_law(LAWS[name].law, conditions=False, neighbours=False)
     refusal = str(error.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,6 +44,9 @@ REAL = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 1e-4, np.dtype(np.floa
 COMPUTED = 64
 """Last places of the largest number on the way by which a result may differ: differences lose what they
 had."""
+
+LARGE = 1e6
+"""Constants from here on are large for what they are multiplied with."""
 
 DROWNS_ALL = 1e25
 """Numbers from here on are masks: of a sum with one of them nothing else is left, and nobody expects it."""
@@ -190,6 +193,14 @@ def scale_of(x: Array) -> float:
     if not np.issubdtype(x.dtype, np.floating):
         return 0.0
     return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
+
+
+def computed_from(given: Sequence[Array], constants: Sequence[Array]) -> Iterator[Array]:
+    """Constants, and of a large one also a product with what is given: sums that cancel are of such."""
+    yield from constants
+    known, other = (max(map(scale_of, arrays), default=0.0) for arrays in (constants, given))
+    if known > LARGE:
+        yield np.array(known * other)
 
 
 def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_groups import with_more_groups
-from egraph_opt.check.neighbours import Made, neighbours
+from egraph_opt.check.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums
 from egraph_opt.laws.law import Example
@@ -20,8 +20,9 @@ from egraph_opt.laws.law import Example
 FEW_TERMS, ANYHOW = 96, 32
 """Variants that are tried where the tables make few terms of a law, and where they make many."""
 
-NEAR = 3
-"""Neighbours for each variant, and as many of each sort of what differs from an example in two things."""
+NEAR, LEAST_NEAR = 3, 256
+"""Neighbours for each variant, and at least; for each variant as many of each sort of what differs from an
+example in two things."""
 
 STEPS = 8
 """Variants, and as many neighbours, beside which others are looked for."""
@@ -54,11 +55,12 @@ def beside(
     most = min(FEW_TERMS if few else ANYHOW, most)
     named = [each for example in examples for each in variants(example)]
     found = [variant for _, variant in named]
-    near = _balanced([neighbours(example, numbers) for example in examples], NEAR * most)
+    near = _balanced([neighbours(example, numbers) for example in examples], max(NEAR * most, LEAST_NEAR))
     yield from spread(found, most)
     yield from (made() for made in near)
+    plain = [example for example in examples if not operators_in(roots_of(example)) & PICKY]
     for related in (with_other_magnitudes, with_crossed_operands, with_more_groups):
-        yield from spread([other for example in examples for other in related(example)], most)
+        yield from spread([other for example in plain for other in related(example)], most)
     of_each = min(STEPS, most)
     steps = (*spread(found, of_each), *(made() for made in spread(near, of_each)))
     yield from _near(steps, numbers, most)

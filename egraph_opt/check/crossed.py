@@ -23,8 +23,11 @@ MOST = 5
 
 
 def with_crossed_operands(example: Example) -> Iterator[Example]:
-    """Of every two operands one a row and the other a column; others stay."""
+    """Each vector as a column; of every two operands one a row and the other a column; others stay."""
     operands = example.operands
+    for place, value in enumerate(operands.values):
+        if value.shape is not None and len(value.shape) == 1 and isinstance(value.shape[0], int):
+            yield replace(example, operands=_with_shape(operands, place, (value.shape[0], 1)))
     for row, column in permutations(range(min(len(operands.values), MOST)), 2):
         crossed = _with_shape(_with_shape(operands, row, ROW), column, COLUMN)
         yield replace(example, operands=crossed)

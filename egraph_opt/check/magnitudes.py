@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.check import tables
+from egraph_opt.check.scope import roots_of
 from egraph_opt.check.variants import resized
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import Expression, Function, parts
 
 TOGETHER = (1e15, 1e-20)
 """All constants, of which the product of two is one of float32, and that of three is not."""
@@ -25,35 +28,61 @@ TOGETHER = (1e15, 1e-20)
 LONGER = 2
 """The length of an axis of one, and of a symbolic one of a constant instead of an input."""
 
+FACTORS = frozenset({"Mul", "Div"})
+"""Operators of two operands which add nothing: of sums large numbers leave nothing else."""
+
+ADDING_NOTHING = frozenset({"leaf", "unary", "expand", "reshape", "transpose", "slice_", "gather"})
+
 
 def with_other_magnitudes(example: Example) -> Iterator[Example]:
-    """Each constant of floats near the end of its type, beside ones; all alike, one input with them.
+    """Each small constant of floats near the end of its type, beside ones; in products all alike, also with
+    one of several inputs.
 
     Axes of one are longer as well: a sum of one overflows nothing.
     """
-    yield from _of_constants(example)
-    yield from _of_constants(resized(example, {1}, LONGER))
+    for sized in (example, resized(example, {1}, LONGER)):
+        yield from _with_a_huge_one(sized)
+        if all(map(_adds_nothing, (part for term in roots_of(sized) for part in parts(term)))):
+            yield from _all_alike(sized)
 
 
-def _of_constants(example: Example) -> Iterator[Example]:
-    operands = example.operands
-    floats = [k for k, known in enumerate(operands.facts) if known.dtype in ALL_FLOATS]
-    known = [k for k in floats if operands.values[k].const_value is not None]
-    inputs = [k for k in floats if operands.values[k].const_value is None]
-    if len(known) > 1:
-        for huge in known:
-            ends = {k: _most(operands.values[k]) if k == huge else 1.0 for k in known}
-            yield replace(example, operands=_with_numbers(operands, ends))
-    for number in TOGETHER if known else ():
+def _adds_nothing(part: Expression) -> bool:
+    if not isinstance(part.head, Function):
+        return True
+    if part.head.name == "binary":
+        return part.arguments[0].head.value in FACTORS
+    return part.head.name in ADDING_NOTHING
+
+
+def _constants(example: Example) -> tuple[list[int], list[int]]:
+    """The places of constants of floats, and of inputs."""
+    pairs = zip(example.operands.values, example.operands.facts, strict=True)
+    floats = [(k, value) for k, (value, known) in enumerate(pairs) if known.dtype in ALL_FLOATS]
+    constants = [k for k, value in floats if value.const_value is not None]
+    return constants, [k for k, value in floats if value.const_value is None]
+
+
+def _with_a_huge_one(example: Example) -> Iterator[Example]:
+    constants, _ = _constants(example)
+    values = example.operands.values
+    for huge in constants if len(constants) > 1 else ():
+        if np.prod(_lengths(values[huge].shape)) <= tables.KNOWN_ELEMENTS:
+            numbers = dict.fromkeys(constants, 1.0) | {huge: _most(values[huge])}
+            yield replace(example, operands=_with_numbers(example.operands, numbers))
+
+
+def _all_alike(example: Example) -> Iterator[Example]:
+    constants, inputs = _constants(example)
+    for number in TOGETHER if constants else ():
         for also in ([], *([k] for k in inputs if len(inputs) > 1)):
-            if len(known) + len(also) > 1:
-                alike = dict.fromkeys((*known, *also), number)
-                yield replace(example, operands=_with_numbers(operands, alike))
+            if len(constants) + len(also) > 1:
+                numbers = dict.fromkeys((*constants, *also), number)
+                yield replace(example, operands=_with_numbers(example.operands, numbers))
 
 
 def _most(value: ir.Value) -> float:
     assert value.dtype is not None
-    most = float(np.finfo(value.dtype.numpy()).max)
+    most = float(ml_dtypes.finfo(value.dtype.numpy()).max)  # type: ignore[no-untyped-call]
     return min(tables.NEAR_THE_END, 0.9 * most)
 
 

@@ -109,7 +109,8 @@ def _opsets(named: Iterable[float]) -> list[int]:
 
 
 def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    """Each size of an input one more, four times as much, as much as another one, and as what is named."""
+    """Each size of an input one more, four times as much, as much as another one, and as what is named;
+    one of one input alone 0 or 1."""
     operands = example.operands
     dims = {d for v in operands.values if v.const_value is None for d in v.shape or () if isinstance(d, int)}
     as_others = (with_sizes(example, lambda d, other=other: other) for other in sorted(dims))  # type: ignore[misc]
@@ -117,12 +118,16 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
     changes = (lambda d: d + 1, lambda d: 4 * d, lambda d: 2)
     others = (with_sizes(example, change) for change in changes)
-    alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0))
+    alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0, lambda d: 1))
     return (partial(replace, sized) for sized in chain(*others, *alone, *as_others, *as_named))
 
 
-def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    """Inputs that are bounded by a number that the law names; integers by the next ones, or far from 0."""
+def _of_ends(example: Example, numbers: Sequence[float], *, plain: bool = False) -> Iterator[Made]:
+    """Inputs that are bounded by a number that the law names; integers by the next ones, or far from 0.
+
+    Args:
+        plain: from 0 to these numbers only.
+    """
     splats = (fact.splat for fact in example.operands.facts)
     given = (*numbers, *(n for n in splats if isinstance(n, int | float) and abs(n) < LARGEST_END))
     whole = sorted({int(abs(n)) for n in given if n == int(n) and abs(n) > 1})
@@ -138,7 +143,8 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
                 for n in (number, number - 1, number + 1)
                 for end in dict.fromkeys((least * n, 0))
             ]
-            ends = around
+            around += [(-n, n - 1) for n in whole if least]  # as two's complement has
+            ends = [(0, int(n)) for n in numbers if n > 1 and n == int(n)] if plain else around
         elif known.dtype == TensorProto.FLOAT:
             ends = (
                 e for n in numbers for e in ((n, None), (None, n), (-abs(n), abs(n)), (-abs(n) / 2, abs(n)))
@@ -146,7 +152,8 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
         else:
             continue
         bounded = [unary("Clip", (("max", most), ("min", least)), leaf(place)) for least, most in ends]
-        bounded += [unary(*function, leaf(place)) for function in tables.within_bounds(known.dtype)]
+        known_functions = () if plain else tables.within_bounds(known.dtype)
+        bounded += [unary(*function, leaf(place)) for function in known_functions]
         for old in (leaf(place), *_made_of(leaf(place), example)):
             yield from (partial(replace, example, term=replaced(example.term, {old: b})) for b in bounded)
 
@@ -184,7 +191,7 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
 
 def _of_divisors_within(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Other divisors of inputs that are as large as a number that the law names."""
-    for bounded in _of_ends(example, numbers) if any(with_other_divisors(example)) else ():
+    for bounded in _of_ends(example, numbers, plain=True) if any(with_other_divisors(example)) else ():
         yield from with_other_divisors(bounded())
 
 
@@ -201,8 +208,11 @@ def _with_constant(example: Example, place: int, array: Any) -> Example:
 
 
 def of_names(example: Example) -> Iterator[Made]:
-    """Another operator of the same kind and settings instead of one: a comparison, a reduction."""
-    for node in nodes_of(example):
+    """Another operator of the same kind and settings instead of one: a comparison, a reduction.
+
+    Not of what may become scales or lengths: of powers of dims no machine holds the image.
+    """
+    for node in () if operators_in(roots_of(example)) & PICKY else nodes_of(example):
         for position, kind in enumerate(operator_named(node.head.name).kinds):
             if kind == "string":
                 old = node.arguments[position]

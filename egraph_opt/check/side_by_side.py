@@ -14,8 +14,8 @@ import onnx_ir as ir
 
 from egraph_opt.check.choices import spread
 from egraph_opt.check.near_values import other_arrays
-from egraph_opt.check.neighbours import of_attributes, of_names
-from egraph_opt.check.scope import nodes_of, roots_of
+from egraph_opt.check.neighbours import PICKY, of_attributes, of_names
+from egraph_opt.check.scope import nodes_of, operators_in, roots_of
 from egraph_opt.check.shorthands import replaced, with_arguments
 from egraph_opt.check.terms import lower_example
 from egraph_opt.laws.law import Example
@@ -23,7 +23,7 @@ from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import Expression
 
-MOST = 3
+MOST = 6
 """Pairs of each kind of change of one example."""
 
 CONSTANTS = 3
@@ -63,12 +63,12 @@ def _is_typed(example: Example) -> bool:
 
 def _of_other_leaves(example: Example) -> Iterator[Example]:
     """Terms of which one leaf is another: an input of the same type, or another constant."""
-    operands = example.operands
+    operands, picky = example.operands, operators_in(roots_of(example)) & PICKY
     for place, (value, known) in enumerate(zip(operands.values, operands.facts, strict=True)):
         if value.const_value is None:
             others = [operands.with_leaf(ir.Value(name="another", type=value.type, shape=value.shape), known)]
         else:
-            arrays = spread(list(other_arrays(value.const_value.numpy(), ())), CONSTANTS)
+            arrays = () if picky else spread(list(other_arrays(value.const_value.numpy(), ())), CONSTANTS)
             changed = [operands.with_constant(place, array) for array in arrays]
             others = [operands.with_leaf(more.values[place], more.facts[place]) for more in changed]
         term = replaced(example.term, {leaf(place): leaf(len(operands.values))})

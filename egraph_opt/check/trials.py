@@ -19,6 +19,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKern
 from egraph_opt.check.agreement import (
     Claim,
     are_alike,
+    computed_from,
     difference,
     differs_as_halves,
     is_beyond_rounding,
@@ -51,11 +52,8 @@ NO_KERNEL = (
     "onnxruntime has a kernel for the term and none for what was rewritten: say with kernel(..) what it has"
     " kernels for"
 )
-LARGEST_VALUE = 10**7
-"""Of a value: a Gather of many indices may have any number of them."""
-
-MOST_ADDED = 2**24 + 1
-"""Of a value that is there because floats do not count so far: it is tried with all at an end."""
+LARGEST_VALUE, MOST_ADDED = 10**7, 2**24 + 1
+"""Of a value; of one that is there because floats do not count so far, which is tried with all at an end."""
 
 USUAL = 2
 """The first sizes of symbols suit every term; of the others some are odd, and the term may not run."""
@@ -274,7 +272,7 @@ class Original:
             tally.left_out["a constant near the end of its type meets inputs"] += 1
             return None
         if failure is not None and (trial.is_empty or self._may_be_rounding(failure, claim)):
-            return self._arbitrated(trial, reference, failure, tally, only)
+            return self._arbitrated(trial, reference, failure, claim, tally, only)
         tally.made[("reference, " if runner.by_reference else "onnxruntime, ") + trial.kind] += 1
         if failure is None and trial.kind in ("normal", "small values") and self.numerics == "reassociates":
             failure = self._drowned(trial, reference, expected, found, only)
@@ -283,19 +281,20 @@ class Original:
         return failure
 
     def _differs(self, trial: Trial, expected: Outputs, found: Sequence[Any], claim: Claim) -> Failure | None:
-        computed = (*trial.feeds.values(), *(() if claim == "bound" else (*trial.expected, *self._constants)))
+        given = list(trial.feeds.values())
+        more = () if claim == "bound" else (*trial.expected, *computed_from(given, self._constants))
         for a, b in zip(expected, found, strict=True):
             if a.shape != b.shape or a.dtype != b.dtype:
                 told = f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}"
                 return Failure(f"{told} {trial}", trial.feeds, a, b)
             narrow = claim == "real" and a.dtype == np.float16  # where ordinary numbers overflow
-            wrong = difference(a, b, "real where finite" if narrow else claim, computed, self.bound)
+            wrong = difference(a, b, "real where finite" if narrow else claim, (*given, *more), self.bound)
             if wrong is not None:
                 return Failure(described(a, b, wrong, str(trial)), trial.feeds, a, b, trial.kind == "normal")
         return None
 
     def _arbitrated(
-        self, trial: Trial, reference: Reference, failure: Failure, tally: Tally, only: int | None
+        self, trial: Trial, reference: Reference, failure: Failure, claim: Claim, *rest: Any
     ) -> Failure | None:
         """What the reference says of both sides: where an input has no elements, and of ties.
 
@@ -303,7 +302,7 @@ class Original:
         to another, and a MatMul does not broadcast a batch of none.  What differs by rounding is alike in
         float64, and what is equal in float32, which an ArgMax shows, need not be.
         """
-        meant = None
+        meant, (tally, only) = None, rest
         try:
             meant = self._reference.run(trial.feeds)
             found = reference.run(trial.feeds)
@@ -325,7 +324,8 @@ class Original:
             return failure
         meant = [x.astype(y.dtype) for x, y in zip(meant, expected, strict=True)]
         found = [x.astype(y.dtype) for x, y in zip(found, expected, strict=True)]
-        return self._differs(trial, meant, found, CLAIMS[self.numerics])
+        wider = claim if claim == "real where finite" else CLAIMS[self.numerics]
+        return self._differs(trial, meant, found, wider)
 
     def _drowned(
         self, trial: Trial, reference: Reference, expected: Outputs, found: Outputs, only: int | None

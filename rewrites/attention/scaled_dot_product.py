@@ -41,6 +41,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, Dims, Flag, Float, Int, Tensor, Unit
 from egraph_opt.operators import Literal, cast, literal, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
+from egraph_opt.rewrites.conditions.channels import LARGEST
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, any_varies, broadcasts_into, fits
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
@@ -121,13 +122,14 @@ def scores_of_product(q: Tensor, w: Tensor):
 def times(s: Float, c: Fact, x: Fact) -> Float | None:
     """A scale multiplied with a constant of one finite value, which leaves the shape of x alone.
 
-    None where x is a constant: c times that may overflow where c times s does not.
+    None where it overflows, or x is a constant: c times that may overflow where c times s does not.
     """
     if c.splat is None or not is_finite(c.splat) or c.splat == 0 or not broadcasts_into(c.shape, x.shape):
         return None
     if x.const or x.dtype not in KERNEL_FLOATS:
         return None
-    return s * as_float(c.splat)
+    scale = s * as_float(c.splat)
+    return scale if abs(scale) <= LARGEST[x.dtype] else None
 
 
 @law(kind="fuse", serves="arithmetic")

@@ -15,7 +15,7 @@ from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.facts.numbers import as_float, is_finite
 from egraph_opt.laws import Operands, assign, auxiliary, eq, guard, hosted, rule, table
-from egraph_opt.laws.sorts import Axes, Dims, Int, Name, String, Tensor
+from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Name, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, binary
 
 LARGEST: dict[int, float] = {
@@ -105,6 +105,19 @@ def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
         return is_moderate(a.dtype, *(x or y or ()))
     summed = math.prod(d for axis in axes if a.shape and isinstance(d := a.shape[axis], int))
     return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
+
+
+@hosted()
+def in_range(c: Fact, number: Float) -> bool:
+    """Times a number, a constant overflows nowhere, as far as its elements are known."""
+    known = known_elements(c)
+    return not known or abs(number) * max(map(abs, known)) <= LARGEST[c.dtype]
+
+
+@hosted()
+def axes_of_a_row(w: Fact) -> Axes | None:
+    """The weight's axes but the first."""
+    return tuple(range(1, len(w.shape or ())))
 
 
 @hosted()

@@ -22,10 +22,12 @@ from egraph_opt.rewrites.conditions.chains import is_weight
 from egraph_opt.rewrites.conditions.channels import (
     LARGEST,
     SMALLEST,
+    axes_of_a_row,
     is_constant_bias,
     is_float_constant,
     is_no_computed_bias,
     known_elements,
+    may_sum,
     static_shape,
 )
 from egraph_opt.rewrites.conditions.operands import total, totals
@@ -78,12 +80,13 @@ def _along(size: int, other: int, step: int, dilation: int) -> tuple[int, int, i
 
 
 def _keeps_its_size(v: Fact, w: Fact) -> bool:
-    """As far as the elements are known, their product does not overflow, and the greatest do not vanish."""
+    """As far as they are known, sums of products of elements do not overflow, nor do the greatest vanish."""
     known = known_elements(v), known_elements(w)
     if not all(known):
         return True
     size = math.prod(max(map(abs, values)) for values in known if values)
-    return size == 0 or SMALLEST[v.dtype] <= size <= LARGEST[v.dtype]
+    terms = math.prod(d for d in (w.shape or ())[1:] if isinstance(d, int))
+    return size == 0 or SMALLEST[v.dtype] <= size <= LARGEST[v.dtype] / terms
 
 
 @hosted()
@@ -168,7 +171,8 @@ def _in_a_row(x: Any, one: Any, other: Any) -> Iterator[tuple[Any, Any, Any, tup
     (v, b, u), (w, c, t) = one, other
     how = composed(v, w, u, t)
     moved = reshape(reduce("ReduceSum", reshape(w, how[7]), (3,), 0) @ reshape(b, how[8]), how[9])
-    biased = (is_constant_bias(b, v), pads_nothing(t), guard(is_no_computed_bias(c, w)))
+    sums = (is_constant_bias(b, v), may_sum(b, w, axes_of_a_row(w)))
+    biased = (*sums, pads_nothing(t), guard(is_no_computed_bias(c, w)))
     for first, bias, present in ((b, total(moved, c), biased), (none(), c, ())):
         inner = conv(x, v, first, u)
         two = conv(inner, w, c, t)

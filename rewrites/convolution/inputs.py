@@ -16,12 +16,13 @@ import numpy as np
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of
 from egraph_opt.laws.law import Examples
-from egraph_opt.laws.sorts import Axes, Dims, Tensor
+from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
     LARGEST,
     SMALLEST,
     at_axis,
+    axes_of_a_row,
     chains,
     count_in,
     has_number_for_each,
@@ -87,12 +88,6 @@ def scaled_columns(x: Any, w: Any, c: Any, window: Any) -> Iterator[Any]:
 def shifts(c: Fact, window: ConvWindow) -> bool:
     """A shift in front of a Conv is one behind it: no padding is shifted."""
     return is_shift(c) and not any(window.pads)
-
-
-@hosted()
-def axes_of_a_row(w: Fact) -> Axes | None:
-    """The weight's axes but the first."""
-    return tuple(range(1, len(w.shape or ())))
 
 
 @hosted()

@@ -33,7 +33,7 @@ from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
-from egraph_opt.rewrites.conditions.channels import is_present
+from egraph_opt.rewrites.conditions.channels import is_present, product_fits
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.conditions.values import any_varies
 from egraph_opt.rewrites.linear.joined_products import differ_along
@@ -89,11 +89,19 @@ def difference_of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tenso
         yield rewrite(apart, conv(x, v - w, bias, u), *sound, because=why)
 
 
+@hosted()
+def fits_in_sums(x: Fact, w: Fact) -> bool:
+    """Products of a constant x and a constant W overflow nowhere in their sums, as far as they are known."""
+    row = tuple(range(1, w.rank or 1))
+    return not (x.const and w.const) or product_fits(w, x, row)
+
+
 @law(uses=(totals,))
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
     one, other = conv(x, w, b, u), conv(y, w, c, u)
-    known = (same_type(x, y), can_add(b, c), any_varies(x, y), guard(ne(x, y), one, other))
+    fits = (fits_in_sums(x, w), fits_in_sums(y, w))
+    known = (same_type(x, y), can_add(b, c), any_varies(x, y), *fits, guard(ne(x, y), one, other))
     yield equal(one + other, conv(x + y, w, total(b, c), u), *known)
 
 

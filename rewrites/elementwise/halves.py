@@ -36,6 +36,7 @@ from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Float, Int, Settings, Tensor
 from egraph_opt.operators import binary, unary, where
 from egraph_opt.operators.availability import is_available
+from egraph_opt.rewrites.conditions.channels import in_range
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, are_reciprocal, fits, is_float
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel, number_beside
@@ -100,7 +101,7 @@ def scaled_halves(y: Tensor, x: Tensor, n: Tensor, c: Tensor, s: Float, i: Int):
     sound = (eq(s, negative_part(n, x)), fits(c, x), kernel(has_single_kernel(x)))
     for spelled, scale in ((beside("Add", relu(x), n * c, i), s), (relu(x) - n * c, negated(s))):
         sloped = binary("PRelu", x, c * number_like(x, scale))
-        yield rule(eq(y, spelled), *sound, then=union(y, sloped), because=LOST)
+        yield rule(eq(y, spelled), *sound, in_range(c, scale), then=union(y, sloped), because=LOST)
 
 
 def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:

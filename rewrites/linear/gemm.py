@@ -19,6 +19,7 @@ from egraph_opt.laws.algebra import is_constant, number_like
 from egraph_opt.laws.sorts import Float, Int, Tensor
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
 from egraph_opt.rewrites.conditions.chains import standing, stands, weighing, weighs
+from egraph_opt.rewrites.conditions.channels import in_range
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 
@@ -121,8 +122,9 @@ def without(s: GemmSettings, name: str) -> GemmSettings:
 def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
     whole, sound = gemm(a, b, c, s), are_gemm_operands(a, b)
-    scaled_b = gemm(a, b * number_like(b, scaling(s, "alpha")), c, without(s, "alpha"))
-    scaled_c = gemm(a, b, c * number_like(c, scaling(s, "beta")), without(s, "beta"))
-    yield rewrite(whole, scaled_b, sound, guard(is_constant(b)), because="forgets alpha")
-    yield rewrite(whole, scaled_c, sound, guard(is_constant(c)), because="forgets beta")
+    alpha, beta = scaling(s, "alpha"), scaling(s, "beta")
+    scaled_b = gemm(a, b * number_like(b, alpha), c, without(s, "alpha"))
+    scaled_c = gemm(a, b, c * number_like(c, beta), without(s, "beta"))
+    yield rewrite(whole, scaled_b, sound, in_range(b, alpha), guard(is_constant(b)), because="forgets alpha")
+    yield rewrite(whole, scaled_c, sound, in_range(c, beta), guard(is_constant(c)), because="forgets beta")
     yield rewrite(gemm(a, b, none(), PLAIN), a @ b, sound, because="every product would be a Gemm as well")

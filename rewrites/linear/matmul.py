@@ -109,7 +109,7 @@ def scale_before_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
 @hosted()
 def summed_axis(w: Fact) -> Axes | None:
     """The axis of W along which x @ W sums."""
-    return None if w.rank is None else (w.rank - 2,)
+    return None if w.rank is None or w.rank < 2 else (w.rank - 2,)
 
 
 def _large_shift(rng: np.random.Generator) -> Iterator[Example]:

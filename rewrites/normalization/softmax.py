@@ -17,6 +17,7 @@ from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law
 from egraph_opt.laws.algebra import exp, log, varies
 from egraph_opt.laws.sorts import Axes, Axis, Int, String, Tensor
 from egraph_opt.operators import reduce, softmax
+from egraph_opt.rewrites.conditions.channels import is_moderate, known_elements
 from egraph_opt.rewrites.conditions.operands import either_side
 from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import quotients
@@ -90,11 +91,18 @@ def is_level(m: Fact, x: Fact, axis: Axis) -> bool:
     return from_end > len(m.shape) or m.shape[-from_end] == 1
 
 
+@hosted()
+def is_no_mask(m: Fact) -> bool:
+    """Whether something is left of what m is subtracted from, as far as a constant m is known."""
+    return is_moderate(m.dtype, *(known_elements(m) or ()))
+
+
 def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input((1, 4))
     yield g.near_miss(softmax("Softmax", x - g.input((3, 1)), 1), why="the shift makes x bigger")
     yield g.near_miss(softmax("Softmax", x - g.input((4,)), 1), why="it is another one along the axis")
+    yield g.near_miss(softmax("Softmax", x - g.constant(3e38), 1), why="nothing is left of x")
 
 
 @law("softmax", numerics="reassociates", kind="eliminate", examples=_shift_examples)
@@ -103,5 +111,5 @@ def level_shift(kind: String, x: Tensor, m: Tensor, k: Axis):
 
     As a rule m is the maximum, which the operator subtracts by itself.
     """
-    level = (is_softmax(kind), is_level(m, x, k), fits(m, x))
+    level = (is_softmax(kind), is_level(m, x, k), fits(m, x), is_no_mask(m))
     yield rewrite(softmax(kind, x - m, k), softmax(kind, x, k), *level, because="forgets m")

@@ -118,15 +118,19 @@ def heads_of(q: Fact, k: Fact, v: Fact, scale: Float) -> Heads | None:
 
 
 @hosted()
-def row_dims(x: Fact) -> Dims:
+def row_dims(x: Fact) -> Dims | None:
     """The dims of rows that hold all heads."""
+    if x.rank not in (None, 4):
+        return None
     batch, heads, length, size = x.shape or (None,) * 4
     return (batch, length, symbolic.mul(heads, size))
 
 
 @hosted()
-def head_dims(q: Fact, v: Fact) -> Dims:
+def head_dims(q: Fact, v: Fact) -> Dims | None:
     """The dims of the result before its heads are moved in front of its rows."""
+    if q.rank not in (None, 4):
+        return None
     (batch, heads, length, _), size = q.shape or (None,) * 4, (v.shape or (None,))[-1]
     return (batch, length, heads, size)
 

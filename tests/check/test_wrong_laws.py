@@ -31,7 +31,7 @@ def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
     record_property("wrong law", "not tried" if NOT_WRONG in refusal else "refused")
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(LAWS) if not LAWS[name].endless][::400])
+@pytest.mark.parametrize("name", ["bounds_are_bounds", "by_way_of_fewer_bits", "greater_operand"])
 def test_the_verdict_depends_on_no_name(name: str) -> None:
     messages = set()
     for other in (name, "renamed", "x"):

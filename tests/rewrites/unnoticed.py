@@ -27,13 +27,17 @@ UNNOTICED: dict[str, int] = {
     "constants.scale_of_products": 4,  # of constants that are too large it goes wrong
     "constants.scales_meet": 1,  # of constants of which products are infinite
     "constants.shifts_meet": 3,  # of constants that take each other away it goes wrong
+    "convolution.of_convolution": 2,  # of constants near the end of their type
     "convolution.point_behind_transposed": 1,  # a bias that is computed, of which no term was found
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong
     "convolution.shift_before_conv": 3,  # of weights that are too large it goes wrong
+    "convolution_sums.of_one_weight": 3,  # of constants near the end of their type
     "elementwise.one_slope_for_all": 1,
     "expand.past_where": 1,
     "gather.operands_in_order": 1,  # two ranks of which both have the axis, permuted alike
     "gather.sliced": 1,
+    "gemm.gemm_apart": 1,  # of constants near the end of their type
+    "halves.scaled_halves": 2,  # of constants near the end of their type
     "logistic.sigmoid_of_exponential": 1,
     "logistic.softplus_below": 4,
     "matmul.low_rank_update": 2,

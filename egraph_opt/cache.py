@@ -123,6 +123,19 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
+def keep_newest(folder: Path, pattern: str, most: int) -> None:
+    """Remove the oldest of some files, as far as there are more of them than `most`."""
+    for old in sorted(folder.glob(pattern), key=_age)[most:]:
+        with suppress(OSError):  # another process was first
+            old.unlink()
+
+
+def _age(path: Path) -> float:
+    with suppress(OSError):
+        return -path.stat().st_mtime
+    return 0.0
+
+
 def digest_of_code(packages: Iterable[str], *said: object) -> str:
     """A digest of the text of packages, and of what else decides what is kept; raises OSError."""
     digest = hashlib.sha256(repr(said).encode())

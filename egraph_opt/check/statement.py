@@ -30,9 +30,6 @@ BASES = 12
 TRIES, MORE = 6, 10
 """Terms that are begun for each that is wanted, and beyond that where few came of it."""
 
-SHOWN_TRIES = 6
-"""The same of a statement that the author's examples show, beside which others are tried."""
-
 FIRST_TRIES, FIRST_SHARE, ENOUGH = 200, 25, 72
 """So many are begun in any case, but no more than so many for each that is wanted; so many are not few."""
 
@@ -51,7 +48,7 @@ class TrialBudget:
         terms: that are to be run.
         tries: terms that are begun at most on which a condition is not to hold.
         fruitless: tries after which none is expected any more.
-        shown: whether examples show the statement.
+        shown: whether the author's examples show the statement, beside which others are tried.
     """
 
     terms: int = 48
@@ -68,8 +65,7 @@ class TrialBudget:
         if fails:
             first = max(TRIES * self.terms, self.tries)
             return first, first
-        each = SHOWN_TRIES if self.shown else TRIES
-        first = max(each * self.terms, min(FIRST_TRIES, FIRST_SHARE * self.terms))
+        first = max(TRIES * self.terms, min(FIRST_TRIES, FIRST_SHARE * self.terms))
         return first, first if self.shown else max(first + MORE * self.terms, self.fruitless)
 
 

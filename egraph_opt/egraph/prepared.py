@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.cache import cache_folder, digest_of_code, kept_text, replace_text
+from egraph_opt.cache import cache_folder, digest_of_code, keep_newest, kept_text, replace_text
 from egraph_opt.egraph.relevance import Head, Terms
 from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
@@ -90,8 +90,7 @@ class PreparedTerms:
         content = json.dumps(_encoded(self.rules))
         head = json.dumps({"format": FORMAT, "digest": _digest(content)})
         replace_text(path, f"{head}\n{content}")
-        for old in sorted(path.parent.glob("rules-*.json"), key=_age)[MOST_FILES:]:
-            old.unlink(missing_ok=True)
+        keep_newest(path.parent, "rules-*.json", MOST_FILES)
 
     def _read(self, path: Path) -> None:
         try:
@@ -141,10 +140,6 @@ def _suffix(value: Any) -> str:
     if not _SUFFIX.fullmatch(value):
         raise ValueError(f"{value!r} is no rule of a law")
     return _text(value)
-
-
-def _age(path: Path) -> float:
-    return -path.stat().st_mtime
 
 
 def _digest(text: str) -> str:

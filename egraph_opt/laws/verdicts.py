@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from egraph_opt.cache import cache_folder, digest_of_code, kept_text, replace_text
+from egraph_opt.cache import cache_folder, digest_of_code, keep_newest, kept_text, replace_text
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.sources import Unseen, digest_of_sources_of
 
@@ -50,9 +49,7 @@ class Note:
         """Write down that the law was accepted."""
         try:
             replace_text(self.path, self.text)
-            for old in sorted(self.path.parent.glob("accepted-*.txt"), key=_age)[MOST_NOTES:]:
-                with suppress(OSError):  # another process was first
-                    old.unlink()
+            keep_newest(self.path.parent, "accepted-*.txt", MOST_NOTES)
         except (OSError, ValueError) as error:
             _log.debug("%s: the verdict is not kept: %s", self.path, error)
 
@@ -81,9 +78,3 @@ def gate() -> str:
     return digest_of_code(
         PACKAGES, sys.version, sys.flags.optimize, *((name, version(name)) for name in DEPENDENCIES)
     )
-
-
-def _age(path: Path) -> float:
-    with suppress(OSError):
-        return -path.stat().st_mtime
-    return 0.0

@@ -60,8 +60,8 @@ LAWS = (
         "softmax.level_shift",
         "m may be larger than x",
         "normalization/softmax",
-        "level = (is_softmax(kind), is_level(m, x, k), fits(m, x))",
-        "level = (is_softmax(kind), is_level(m, x, k))",
+        "level = (is_softmax(kind), is_level(m, x, k), fits(m, x), is_no_mask(m))",
+        "level = (is_softmax(kind), is_level(m, x, k), is_no_mask(m))",
     ),
     _law(
         "reduction.pair_of_reductions",

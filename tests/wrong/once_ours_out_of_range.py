@@ -1,16 +1,14 @@
-"""What laws of this project said of constants near the end of their type, which overflow once combined; and
-of zeros below 0."""
+"""What laws of this project said of constants near the end of their type, which overflow once combined."""
 
 from dataclasses import replace
 
 import numpy as np
-from onnx import TensorProto as T
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Float, Slices, Tensor, guard, hosted, ne, relu, rewrite
+from egraph_opt.laws import Float, Tensor, guard, hosted, ne, relu, rewrite
 from egraph_opt.laws.algebra import number_like
-from egraph_opt.operators import ConvWindow, GemmSettings, binary, conv, gemm, none, slice_, unary, where
+from egraph_opt.operators import ConvWindow, GemmSettings, binary, conv, gemm, none, unary
 from egraph_opt.rewrites.conditions.values import any_varies, broadcasts_into
 
 from . import fires_on, wrong
@@ -94,27 +92,3 @@ def twice_the_lower_half(x: Tensor, c: Tensor):
     spelled = relu(x) + (x - absolute(x)) * c
     sloped = binary("PRelu", x, c * number_like(x, 2.0))
     yield rewrite(spelled, sloped, is_slope_for(c, x), because="one node")
-
-
-@hosted()
-def are_cut_in_question_only(s: Slices, c: Fact, x: Fact, y: Fact) -> bool:
-    cut = {entry[0] for entry in s}
-    return c.rank == x.rank == 3 and cut == {2} and x.shape is not None and x.shape[2] == 1 and y.shape == ()
-
-
-def _chosen(g):
-    return slice_(where(g.input((3, 2, 4), T.BOOL), g.input((1, 2, 1)), g.constant(1.0)), ((2, 0, 1, 1),))
-
-
-@wrong(
-    "bitwise",
-    lambda g: slice_(where(g.input((4, 1, 5), T.BOOL), g.input((1, 2, 1)), g.constant(0.0)), ((2, 1, 2, 1),)),
-    examples=fires_on(_chosen),
-)
-def cut_of_choice(c: Tensor, x: Tensor, y: Tensor, s: Slices):
-    """Slice(Where(c, x, y)) = Where(Slice(c), x, y)
-
-    Wrong of bits: whether -0.0 stays -0.0 depends, in onnxruntime, on how the operands are broadcast.
-    """
-    known = are_cut_in_question_only(s, c, x, y)
-    yield rewrite(slice_(where(c, x, y), s), where(slice_(c, s), x, y), known, because="sinks")

@@ -20,9 +20,9 @@ from egraph_opt.laws.law import Example
 FEW_TERMS, ANYHOW = 96, 32
 """Variants that are tried where the tables make few terms of a law, and where they make many."""
 
-NEAR, LEAST_NEAR = 3, 256
-"""Neighbours for each variant, and at least; for each variant as many of each sort of what differs from an
-example in two things."""
+NEAR, NEAR_FEW = 3, 8
+"""Neighbours for each variant, and for each of the first `ANYHOW`; of each sort of what differs from an
+example in two things as many as of the former."""
 
 STEPS = 8
 """Variants, and as many neighbours, beside which others are looked for."""
@@ -55,7 +55,8 @@ def beside(
     most = min(FEW_TERMS if few else ANYHOW, most)
     named = [each for example in examples for each in variants(example)]
     found = [variant for _, variant in named]
-    near = _balanced([neighbours(example, numbers) for example in examples], max(NEAR * most, LEAST_NEAR))
+    wanted = max(NEAR * most, NEAR_FEW * min(most, ANYHOW))
+    near = _balanced([neighbours(example, numbers) for example in examples], wanted)
     yield from spread(found, most)
     yield from (made() for made in near)
     plain = [example for example in examples if not operators_in(roots_of(example)) & PICKY]

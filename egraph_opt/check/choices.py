@@ -132,9 +132,10 @@ class Choices(np.random.Generator):
 Item = TypeVar("Item")
 
 
-def spread(items: Sequence[Item], most: int) -> Sequence[Item]:
-    """So many of some, evenly."""
-    return items[:: -(-len(items) // most) or 1]
+def spread(items: Sequence[Item], most: int, turn: int = 0) -> Sequence[Item]:
+    """So many of some, evenly, others in each turn."""
+    step = -(-len(items) // most) or 1
+    return items[turn % step :: step]
 
 
 Random = np.random.Generator

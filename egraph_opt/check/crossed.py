@@ -7,14 +7,13 @@ third one, may take for granted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import onnx_ir as ir
 
+from egraph_opt.check.variants import constant_like, input_like, with_leaves, with_one_size
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 
 ROW, COLUMN = (3,), (2, 1)
@@ -23,24 +22,28 @@ MOST = 5
 
 
 def with_crossed_operands(example: Example) -> Iterator[Example]:
-    """Each vector as a column; of every two operands one a row and the other a column; others stay."""
-    operands = example.operands
-    for place, value in enumerate(operands.values):
+    """One axis of one input of length 1; each vector as a column; of every two operands one a row and the
+    other a column; others stay."""
+    yield from with_one_size(example, lambda size: 1)
+    values = example.operands.values
+    for place, value in enumerate(values):
         if value.shape is not None and len(value.shape) == 1 and isinstance(value.shape[0], int):
-            yield replace(example, operands=_with_shape(operands, place, (value.shape[0], 1)))
-    for row, column in permutations(range(min(len(operands.values), MOST)), 2):
-        crossed = _with_shape(_with_shape(operands, row, ROW), column, COLUMN)
-        yield replace(example, operands=crossed)
+            yield _with_shape(example, place, (value.shape[0], 1))
+    for row, column in permutations(range(min(len(values), MOST)), 2):
+        yield _with_shape(_with_shape(example, row, ROW), column, COLUMN)
 
 
-def _with_shape(operands: Operands, place: int, shape: tuple[int, ...]) -> Operands:
-    """The same leaves, one of them of another shape; elements of a constant begin again."""
-    old = operands.values[place]
-    if old.const_value is not None:
-        array = old.const_value.numpy()
+def _with_shape(example: Example, place: int, shape: tuple[int, ...]) -> Example:
+    """The same term, of one leaf of another shape; elements of a constant begin again."""
+    old = example.operands.values[place]
+
+    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+        if value is not old:
+            return value, known
+        if value.const_value is None:
+            return input_like(value, shape, known.dtype)
+        array = value.const_value.numpy()
         elements = array if array.size else np.ones(1, array.dtype)
-        return operands.with_constant(place, np.resize(elements, shape))
-    values, facts = list(operands.values), list(operands.facts)
-    values[place] = ir.Value(name=old.name, type=old.type, shape=ir.Shape(shape))
-    facts[place] = Fact(facts[place].dtype, shape)
-    return replace(operands, values=values, facts=facts)
+        return constant_like(value, np.resize(elements, shape))
+
+    return with_leaves(example, leaf)

@@ -109,8 +109,7 @@ def _opsets(named: Iterable[float]) -> list[int]:
 
 
 def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    """Each size of an input one more, four times as much, as much as another one, and as what is named;
-    one of one input alone 0 or 1."""
+    """Each size of an input one more, four times as much, as much as another one, and as what is named."""
     operands = example.operands
     dims = {d for v in operands.values if v.const_value is None for d in v.shape or () if isinstance(d, int)}
     as_others = (with_sizes(example, lambda d, other=other: other) for other in sorted(dims))  # type: ignore[misc]
@@ -118,7 +117,7 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
     changes = (lambda d: d + 1, lambda d: 4 * d, lambda d: 2)
     others = (with_sizes(example, change) for change in changes)
-    alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0, lambda d: 1))
+    alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0))
     return (partial(replace, sized) for sized in chain(*others, *alone, *as_others, *as_named))
 
 
@@ -126,7 +125,7 @@ def _of_ends(example: Example, numbers: Sequence[float], *, plain: bool = False)
     """Inputs that are bounded by a number that the law names; integers by the next ones, or far from 0.
 
     Args:
-        plain: from 0 to these numbers only.
+        plain: integers from 0 to these numbers only.
     """
     splats = (fact.splat for fact in example.operands.facts)
     given = (*numbers, *(n for n in splats if isinstance(n, int | float) and abs(n) < LARGEST_END))
@@ -152,8 +151,8 @@ def _of_ends(example: Example, numbers: Sequence[float], *, plain: bool = False)
         else:
             continue
         bounded = [unary("Clip", (("max", most), ("min", least)), leaf(place)) for least, most in ends]
-        known_functions = () if plain else tables.within_bounds(known.dtype)
-        bounded += [unary(*function, leaf(place)) for function in known_functions]
+        functions = () if plain else tables.within_bounds(known.dtype)
+        bounded += [unary(*function, leaf(place)) for function in functions]
         for old in (leaf(place), *_made_of(leaf(place), example)):
             yield from (partial(replace, example, term=replaced(example.term, {old: b})) for b in bounded)
 

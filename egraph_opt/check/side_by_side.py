@@ -17,7 +17,7 @@ from egraph_opt.check.near_values import other_arrays
 from egraph_opt.check.neighbours import PICKY, of_attributes, of_names
 from egraph_opt.check.scope import nodes_of, operators_in, roots_of
 from egraph_opt.check.shorthands import replaced, with_arguments
-from egraph_opt.check.terms import lower_example
+from egraph_opt.check.trying import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named
@@ -42,23 +42,15 @@ def side_by_side(example: Example) -> Iterator[Example]:
     )
     kinds = [[replace(example, term=term) for term in kind] for kind in terms]
     for kind in (*kinds, list(_of_other_leaves(example))):
-        for other in islice(filter(_is_typed, _from_afar(kind)), MOST):
+        typed = (other for other in _from_afar(kind) if lowered_if_typed(other) is not None)
+        for other in islice(typed, MOST):
             yield replace(other, term=(*roots_of(example), *roots_of(other)), fires=False)
 
 
 def _from_afar(items: Sequence[Example]) -> Iterator[Example]:
     """All of some, the first ones spread evenly."""
-    step = -(-len(items) // MOST) or 1
-    return chain.from_iterable(items[first::step] for first in range(step))
-
-
-def _is_typed(example: Example) -> bool:
-    """Whether ONNX's inference finds nothing wrong with a term."""
-    try:
-        lower_example(example, example.opset)
-    except Exception:  # operands that do not suit an operator make inference fail in many ways
-        return False
-    return True
+    turns = range(-(-len(items) // MOST))
+    return chain.from_iterable(spread(items, MOST, turn) for turn in turns)
 
 
 def _of_other_leaves(example: Example) -> Iterator[Example]:

@@ -30,7 +30,6 @@ from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.laws.statements import Guard
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant, parts
-from egraph_opt.rebuild.choice import Choice
 
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
@@ -138,7 +137,7 @@ class Trying:
         What is near an example need be no term that anybody runs; to run each of them would take long, and on
         most of them a law does nothing.
         """
-        lowered = list(zip(examples, map(_lowered, examples), strict=True))
+        lowered = list(zip(examples, map(lowered_if_typed, examples), strict=True))
         typed = [(example, term) for example, term in lowered if term is not None]
         for k in range(0, len(typed), ASKED):
             several = typed[k : k + ASKED]
@@ -207,7 +206,9 @@ class Trying:
         failure = None
         for node in cyclic:
             failure = failure or self._cyclic(candidate, snapshot, node)
-        for alternative in _some(alternatives, original.turn):
+        turn = original.turn
+        compared = spread(alternatives, MOST_ALTERNATIVES if turn is None else IN_TURN, turn or 0)
+        for alternative in compared:
             if failure is None:
                 failure = self._alternative(original, alternative, lowered.opset)
         self.tally.add(original.tally)
@@ -247,14 +248,6 @@ class Trying:
         return candidate.original.compare(model, self.tally, only=number)
 
 
-def _some(alternatives: Sequence[Choice], turn: int | None) -> Sequence[Choice]:
-    """Those that are compared."""
-    if turn is None:
-        return spread(alternatives, MOST_ALTERNATIVES)
-    step = -(-len(alternatives) // IN_TURN) or 1
-    return alternatives[turn % step :: step]
-
-
 def _is_huge(fact: Fact | None) -> bool:
     """Whether a value has more elements than a machine should hold, symbols at their largest."""
     if fact is None or fact.shape is None:
@@ -272,7 +265,7 @@ def place_of(law: Law, rule: str = "") -> str:
     return f"{code.co_filename}:{lines[number] if only else code.co_firstlineno}"
 
 
-def _lowered(example: Example) -> Lowered | None:
+def lowered_if_typed(example: Example) -> Lowered | None:
     """A term as it is written, where inference finds nothing wrong with it."""
     try:
         lowered = lowered_at(example)

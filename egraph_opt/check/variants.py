@@ -64,14 +64,16 @@ def _dims(value: ir.Value) -> Dims:
     return tuple(d if isinstance(d, int) else d.value for d in value.shape or ())
 
 
-def _input(value: ir.Value, dims: Dims, dtype: int) -> tuple[ir.Value, Fact]:
+def input_like(value: ir.Value, dims: Dims, dtype: int) -> tuple[ir.Value, Fact]:
+    """An input of other dims, or of another type, under the same name."""
     shape = ir.Shape([d if d is not None else ir.SymbolicDim(None) for d in dims])
     made = ir.Value(name=value.name, type=ir.TensorType(ir.DataType(dtype)), shape=shape)
     known: tuple[Dim, ...] = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in dims)
     return made, Fact(dtype, known)
 
 
-def _constant(value: ir.Value, array: Any) -> tuple[ir.Value, Fact]:
+def constant_like(value: ir.Value, array: Any) -> tuple[ir.Value, Fact]:
+    """A constant of other elements, under the same name."""
     tensor = ir.tensor(array)
     made = ir.Value(
         name=value.name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(array.shape), const_value=tensor
@@ -79,7 +81,8 @@ def _constant(value: ir.Value, array: Any) -> tuple[ir.Value, Fact]:
     return made, tensor_fact(tensor)
 
 
-def _with(example: Example, leaf: Callable[[ir.Value, Fact], tuple[ir.Value, Fact]]) -> Example:
+def with_leaves(example: Example, leaf: Callable[[ir.Value, Fact], tuple[ir.Value, Fact]]) -> Example:
+    """The same term of other leaves."""
     operands: Operands = example.operands
     pairs = [leaf(v, f) for v, f in zip(operands.values, operands.facts, strict=True)]
     made = replace(operands, values=[v for v, _ in pairs], facts=[f for _, f in pairs])
@@ -94,15 +97,15 @@ def _in_dtype(example: Example, dtype: int, of: Collection[int] = (TensorProto.F
         if known.dtype not in of:
             return value, known
         if value.const_value is None:
-            return _input(value, _dims(value), dtype)
+            return input_like(value, _dims(value), dtype)
         array = value.const_value.numpy()
         whole = array == np.round(array)
         if not kind.is_floating_point() and not whole.all():
             array = np.round(array * 3)
         with np.errstate(all="ignore"):
-            return _constant(value, array.astype(kind.numpy()))
+            return constant_like(value, array.astype(kind.numpy()))
 
-    return _with(example, leaf)
+    return with_leaves(example, leaf)
 
 
 def _in_16_bits(example: Example) -> Example:
@@ -113,10 +116,10 @@ def _in_16_bits(example: Example) -> Example:
         if dtype is None:
             return value, known
         if value.const_value is None:
-            return _input(value, _dims(value), dtype)
-        return _constant(value, value.const_value.numpy().astype(ir.DataType(dtype).numpy()))
+            return input_like(value, _dims(value), dtype)
+        return constant_like(value, value.const_value.numpy().astype(ir.DataType(dtype).numpy()))
 
-    wide = replace(_with(example, leaf), opset=21)
+    wide = replace(with_leaves(example, leaf), opset=21)
     return replace(wide, term=transformed(wide.term, _written_in_16_bits))
 
 
@@ -144,9 +147,9 @@ def _of_wider_integers(example: Example) -> Example:
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         if value.const_value is not None or known.dtype not in BYTES:
             return value, known
-        return _input(value, _dims(value), TensorProto.INT32)
+        return input_like(value, _dims(value), TensorProto.INT32)
 
-    return _with(example, leaf)
+    return with_leaves(example, leaf)
 
 
 def resized(example: Example, sizes: Collection[int], new: int) -> Example:
@@ -155,14 +158,14 @@ def resized(example: Example, sizes: Collection[int], new: int) -> Example:
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         dims = tuple(new if d in sizes else d for d in _dims(value))
         if value.const_value is None:
-            return _input(value, dims, known.dtype)
+            return input_like(value, dims, known.dtype)
         array = value.const_value.numpy()
         for axis, old in enumerate(array.shape):
             if old in sizes:
                 array = np.take(array, np.arange(new) % old, axis)
-        return _constant(value, array)
+        return constant_like(value, array)
 
-    return _with(example, leaf)
+    return with_leaves(example, leaf)
 
 
 def _with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
@@ -171,9 +174,9 @@ def _with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         if value.const_value is not None:
             return value, known
-        return _input(value, change(_dims(value)), known.dtype)
+        return input_like(value, change(_dims(value)), known.dtype)
 
-    return _with(example, leaf)
+    return with_leaves(example, leaf)
 
 
 def _replaced(example: Example, old: int, new: int | str) -> Example:
@@ -207,11 +210,11 @@ def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Ex
         for axis, size in enumerate(_dims(value) if value.const_value is None else ()):
             if isinstance(size, int):
                 dims = (*_dims(value)[:axis], change(size), *_dims(value)[axis + 1 :])
-                yield _with(example, partial(_in_place, value, dims))
+                yield with_leaves(example, partial(_in_place, value, dims))
 
 
 def _in_place(old: ir.Value, dims: Dims, value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-    return _input(value, dims, known.dtype) if value is old else (value, known)
+    return input_like(value, dims, known.dtype) if value is old else (value, known)
 
 
 def small_ones(example: Example) -> Iterator[Example]:

@@ -42,7 +42,7 @@ SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
 all terms of a law are wanted."""
 
-MOST_PAIRS, PAIRED = 64, 16
+MOST_PAIRS, PAIRED = 128, 16
 """Pairs of terms side by side, of examples and of terms made of tables, and how many of these are paired,
 each of other operators."""
 

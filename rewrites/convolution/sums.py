@@ -33,7 +33,7 @@ from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
-from egraph_opt.rewrites.conditions.channels import is_present, product_fits
+from egraph_opt.rewrites.conditions.channels import axes_of_a_row, is_present, product_fits
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.conditions.values import any_varies
 from egraph_opt.rewrites.linear.joined_products import differ_along
@@ -92,8 +92,7 @@ def difference_of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tenso
 @hosted()
 def fits_in_sums(x: Fact, w: Fact) -> bool:
     """Products of a constant x and a constant W overflow nowhere in their sums, as far as they are known."""
-    row = tuple(range(1, w.rank or 1))
-    return not (x.const and w.const) or product_fits(w, x, row)
+    return not (x.const and w.const) or product_fits(w, x, axes_of_a_row.function(w))
 
 
 @law(uses=(totals,))

@@ -22,7 +22,7 @@ from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Law
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Literal, operators
-from egraph_opt.operators.expressions import Expression
+from egraph_opt.operators.expressions import Expression, Function
 from egraph_opt.pipeline import saturate
 
 from . import WrongLaw
@@ -201,6 +201,8 @@ def _compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression
     before, known = way(left, terms), terms.fact(right)
     if isinstance(known, Fact) and meet(terms.fact(left), known) is CLASH:
         return "the right side has another type, or none"
+    if any(terms.fact(part) == CLASH for part in parts_of(right) if isinstance(part.head, Function)):
+        return "a part of the right side has no type"
     try:
         after = way(right, terms)
     except NotImplementedError:

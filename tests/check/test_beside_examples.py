@@ -188,7 +188,8 @@ def test_a_large_input_may_be_known_as_well() -> None:
 def test_of_two_operands_one_is_a_row_and_the_other_a_column() -> None:
     made = example(lambda g: g.input((2, 3)) + g.random(2, 3))
     shapes = [[fact.shape for fact in other.operands.facts] for other in with_crossed_operands(made)]
-    assert shapes == [[(3,), (2, 1)], [(2, 1), (3,)]]
+    of_length_1 = [[(1, 3), (2, 3)], [(2, 1), (2, 3)]]
+    assert shapes == [*of_length_1, [(3,), (2, 1)], [(2, 1), (3,)]]
 
 
 def test_a_convolution_is_tried_in_more_groups() -> None:

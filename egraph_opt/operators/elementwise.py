@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.elementwise import keeps, widens
+from egraph_opt.inference.numbers import settle
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
@@ -48,8 +50,9 @@ def _unary_form(opset: int, attributes: tuple[str, Attributes], facts: tuple[Fac
     if opset < 11:
         return OnnxForm("Clip", (0,), tuple((k, v) for k, v in settings if v is not None))
     dtype = facts[0].dtype
-    if dtype <= 0:
-        return None
+    known = [bound for bound in bounds.values() if bound is not None]
+    if dtype <= 0 or (dtype in INTEGERS and any(settle(dtype, bound) is None for bound in known)):
+        return None  # there is no such constant
     constants = [None if bounds[k] is None else Literal(dtype, (), (bounds[k],)) for k in ("min", "max")]
     while constants and constants[-1] is None:
         constants.pop()

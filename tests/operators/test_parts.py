@@ -116,3 +116,15 @@ def test_a_split_that_does_not_sum_up_is_no_type() -> None:
     assert infer_operator("split", 17, (1, (2, 3)), (x,)) == (CLASH, CLASH)
     assert infer_operator("split", 17, (2, (2, 4)), (x,)) == (CLASH, CLASH)
     assert [f.shape for f in infer_operator("split", 17, (1, (2, 4)), (x,))] == [(2, 2), (2, 4)]
+
+
+@pytest.mark.parametrize("bounds", [(-2, None), (0.5, None), (None, 65504.0), (float("-inf"), 3)])
+def test_a_bound_that_a_type_of_integers_does_not_have_is_not_written(
+    bounds: tuple[float | None, float | None],
+) -> None:
+    form = operator_named("unary").form
+    assert form is not None
+    settings = tuple(zip(("min", "max"), bounds, strict=True))
+    assert form(17, ("Clip", settings), (Fact(onnx.TensorProto.UINT8, (5,)),)) is None
+    assert form(17, ("Clip", settings), (Fact(onnx.TensorProto.FLOAT, (5,)),)) is not None
+    assert form(17, ("Clip", (("min", 0.0), ("max", 255))), (Fact(onnx.TensorProto.UINT8, (5,)),)) is not None

@@ -1,8 +1,9 @@
-"""Variations of a test that are run: of several opsets one, of many graphs a fifth; ALL_VARIATIONS=1: all.
+"""Variations of a test that are run: of several opsets one, of many graphs a share; ALL_VARIATIONS=1: all.
 
-Tests of laws optimise the same graph in several opsets, shapes and spellings, which takes most of the time of
-the suite.  Which of them are run, follows from the sources of the engine and of its laws: the same sources
-run the same tests, and others, after a change, another fifth of them.  `make laws` runs all of its tests.
+Tests of laws optimise the same graph in several opsets, shapes and spellings, others do the same to one model
+after another, which takes most of the time of the suite.  Which of them are run, follows from the sources of
+the engine and of its laws: the same sources run the same tests, and others, after a change, another share of
+them.  `make laws` runs all of its tests, and CI all variations once a week.
 """
 
 from __future__ import annotations
@@ -15,13 +16,30 @@ from zlib import crc32
 
 import pytest
 
-DEALT = ("knowledge_bases", "rewrites")
-"""Folders of tests of which variations are dealt."""
+SHARES = {
+    "benchmarks/test_figures.py": 3,
+    "benchmarks/test_stress.py": 3,
+    "egraph/test_relevance.py": 3,
+    "extraction/test_lying_solver.py": 3,
+    "fuzzing/test_random_graphs.py": 3,
+    "inference/test_onnx_node_cases.py": 2,
+    "knowledge_bases/": 5,
+    "lab/greedy/test_orders.py": 3,
+    "model/test_streams.py": 3,
+    "pipeline/test_fixed_points.py": 3,
+    "pipeline/test_models.py": 3,
+    "pipeline/test_quantised.py": 3,
+    "pipeline/test_wrong_laws.py": 3,
+    "proofs/test_prover.py": 2,
+    "rewrites/": 5,
+    "semantics/test_meanings.py": 3,
+    "test_every_command.py": 3,
+    "verification/test_isolated.py": 3,
+}
+"""Folders and files of tests of which variations are dealt: of so many one is run, and one at least."""
 
-MANY, SHARE = 4, 5
-"""Variations of which a fifth are run."""
-
-ROOT = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 SOURCES = ("egraph_opt", "rewrites", "cost_models")
 
 
@@ -30,24 +48,32 @@ def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     if os.environ.get("ALL_VARIATIONS") or os.environ.get("LAWS"):  # a law is accepted by both of its tests
         return []
     begin = _digest_of_sources()
-    found = [item for item in items if item.path.parent.name in DEALT and hasattr(item, "callspec")]
-    of_one_opset = _dealt(found, _but_for_the_opset, lambda count: 1, begin)
-    run = _dealt(of_one_opset, _function, lambda count: -(-count // SHARE) if count >= MANY else count, begin)
-    kept = set(run)
+    found = [item for item in items if _share(item) > 1 and hasattr(item, "callspec")]
+    of_one_opset = _dealt(found, _but_for_the_opset, lambda item: len(found), begin)
+    kept = set(_dealt(of_one_opset, _function, _share, begin))
     return [item for item in found if item not in kept]
 
 
+def _share(item: pytest.Item) -> int:
+    """Of how many variations of a test one is run."""
+    path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+    return next((share for place, share in SHARES.items() if path.startswith(place)), 1)
+
+
 def _dealt(
-    items: Iterable[pytest.Item], key: Callable[[pytest.Item], str], share: Callable[[int], int], begin: int
+    items: Iterable[pytest.Item],
+    key: Callable[[pytest.Item], str],
+    share: Callable[[pytest.Item], int],
+    begin: int,
 ) -> list[pytest.Item]:
-    """Of the tests that have a key in common as many as `share` says of their number."""
+    """Of the tests that have a key in common one of so many, rounded up."""
     alike: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         alike[key(item)].append(item)
     shuffled = (
         sorted(found, key=lambda item: crc32(item.nodeid.encode(), begin)) for found in alike.values()
     )
-    return [item for found in shuffled for item in found[: share(len(found))]]
+    return [item for found in shuffled for item in found[: -(-len(found) // share(found[0]))]]
 
 
 def _function(item: pytest.Item) -> str:

@@ -10,11 +10,12 @@ from itertools import chain
 
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.scope import operators_in, roots_of
-from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums
+from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.laws.law import Example
 
 FEW_TERMS, ANYHOW = 96, 32
@@ -35,6 +36,9 @@ ALIKE = "all sizes"
 
 SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 """Operators of which the order of sums shows where there are so many terms."""
+
+RELATED = (*(with_other_magnitudes, with_crossed_operands, with_more_groups),)
+"""What changes in several things at once."""
 
 LONG = 2
 """Examples that are tried with long axes."""
@@ -59,9 +63,6 @@ def beside(
     near = _balanced([neighbours(example, numbers) for example in examples], wanted)
     yield from spread(found, most)
     yield from (made() for made in near)
-    plain = [example for example in examples if not operators_in(roots_of(example)) & PICKY]
-    for related in (with_other_magnitudes, with_crossed_operands, with_more_groups):
-        yield from spread([other for example in plain for other in related(example)], most)
     of_each = min(STEPS, most)
     steps = (*spread(found, of_each), *(made() for made in spread(near, of_each)))
     yield from _near(steps, numbers, most)
@@ -75,6 +76,16 @@ def beside(
     for example in examples[:LONG] if bits else ():
         if operators_in(roots_of(example)) & SUMMING:
             yield from with_long_sums(example, MANY)
+
+
+def related(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:
+    """What differs from examples in several things that belong together, of each kind so many."""
+    plain = [example for example in examples if not operators_in(roots_of(example)) & PICKY]
+    for changed in RELATED:
+        yield from spread([other for example in plain for other in changed(example)], most)
+    yield from map(without_names, plain)
+    named = sorted(numbers)
+    yield from spread([other for example in plain for other in with_other_ranges(example, named)], most)
 
 
 def _near(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:

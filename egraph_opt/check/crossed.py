@@ -1,4 +1,5 @@
-"""Operands that broadcast each other: a row, a column, and what is as long as both.
+"""Operands that broadcast each other: a row, a column, and what is as long as both; of constants also in a
+relation that holds of those in the same place, and not of every two.
 
 No operand has the shape of the result then, which a law that compares its operands with each other, or with a
 third one, may take for granted.
@@ -7,7 +8,9 @@ third one, may take for granted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -20,6 +23,9 @@ ROW, COLUMN = (3,), (2, 1)
 MOST = 5
 """Operands of which every two are crossed."""
 
+RELATED = ((2.0, 0.5, 0), (2.0, 2.0, 0), (1.0, 1.0, 5), (1.0, 1.0, -5))
+"""By what every other element of a constant is multiplied, that of another one, and what is added to both."""
+
 
 def with_crossed_operands(example: Example) -> Iterator[Example]:
     """One axis of one input of length 1; each vector as a column; of every two operands one a row and the
@@ -31,6 +37,39 @@ def with_crossed_operands(example: Example) -> Iterator[Example]:
             yield _with_shape(example, place, (value.shape[0], 1))
     for row, column in permutations(range(min(len(values), MOST)), 2):
         yield _with_shape(_with_shape(example, row, ROW), column, COLUMN)
+    yield from _with_related_constants(example)
+
+
+def _with_related_constants(example: Example) -> Iterator[Example]:
+    """Of every two constants one a row and the other a column, whose elements change alike."""
+    values = example.operands.values
+    arrays = [None if v.const_value is None else v.const_value.numpy() for v in values[:MOST]]
+    known = [k for k, a in enumerate(arrays) if a is not None and a.size and a.dtype.kind in "iuf"]
+    rows, columns = _lengths_of_inputs(example)
+    for row, column in permutations(known, 2):
+        for of_row, of_column, more in RELATED:
+            along = _alternating(arrays[row], rows, of_row, more)[None]
+            for length in dict.fromkeys((columns, rows)):  # as many of both
+                across = _alternating(arrays[column], length, of_column, more)[:, None]
+                operands = example.operands.with_constant(row, along).with_constant(column, across)
+                yield replace(example, operands=operands)
+
+
+def _lengths_of_inputs(example: Example) -> tuple[int, int]:
+    """The lengths of the last axis and of the one before, of the first input that has both."""
+    for value in example.operands.values:
+        if value.const_value is None and value.shape is not None and len(value.shape) > 1:
+            last, before = value.shape[-1], value.shape[-2]
+            return (last if isinstance(last, int) else 2), (before if isinstance(before, int) else 2)
+    return 2, 2
+
+
+def _alternating(array: Any, length: int, factor: float, more: int) -> Any:
+    """The first element of a constant, and in turn with it another one."""
+    first = array.ravel()[:1].astype(np.float64)
+    both = np.concatenate([first, first * factor + more])
+    with np.errstate(all="ignore"):
+        return np.resize(both, length).astype(array.dtype)
 
 
 def _with_shape(example: Example, place: int, shape: tuple[int, ...]) -> Example:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import onnx
 
 from egraph_opt.check import tables
-from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, constants_of, roles_of
+from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, compared_with, constants_of, roles_of
 from egraph_opt.check.sizes import symbol_of
 from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 from egraph_opt.laws.exactness import Numerics
@@ -44,6 +44,7 @@ Kind = Literal[
     "small values",
     "multiples",
     "cancelling",
+    "ties",
 ]
 Feeds = dict[str, npt.NDArray[Any]]
 
@@ -52,7 +53,7 @@ SPECIAL = (
     *(1e30, -1e30, 1e-40, -1e-40, 6e4, 3.4e38, -3.4e38, 2.0**24 + 1, 2.0**31),
     *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
 )
-MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 10.0, -50.0, 1e-3, 20.5)
+MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 10.0, -50.0, 1e-3, 20.5, 60.0)
 RANGE = 1e9
 """Of numbers up to this, and of float16 up to `HALF_RANGE`, every exact law keeps finite what is finite."""
 
@@ -90,20 +91,21 @@ MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
-    "bitwise": ("normal", "alike", "wide", "ends", "special", "multiples"),
-    "finite": ("normal", "alike", "wide", "ends", "every size", "multiples"),
+    "bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties"),
+    "finite": ("normal", "alike", "wide", "ends", "every size", "multiples", "ties"),
     "reassociates": (
         *("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
-        *("multiples", "cancelling"),
+        *("multiples", "cancelling", "ties"),
     ),
-    "approximate": ("normal", "low"),
+    "approximate": ("normal", "low", "moderate"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
 integers that are all the greatest of their type, or the least, of which sums are large, or in order among
 large ones; floats in order, apart or next to each other; "low" are numbers all far below 0, of which much is
 small, and "small values" those of which all that functions with values around one make is small; "multiples"
 those of constants that something is divided by, and what is next to them; "cancelling" all near the opposite
-of a constant that something is added to, so that a large weight behind the sum does no harm."""
+of a constant that something is added to, so that a large weight behind the sum does no harm; "ties", where
+something is compared, constants and the numbers next to them."""
 
 SMALL_BELOW = frozenset("Exp Sigmoid Softplus Elu Celu Selu Gelu Swish Mish Erf Tanh Softmax".split())
 """Functions that are 0 or level far below 0."""
@@ -145,6 +147,7 @@ class Inputs:
         self._beside: dict[str, tuple[float, ...]] = {
             "multiples": tuple(sorted(near_divisors)),
             "cancelling": tuple(sorted(constants_of(model, ADDING))),
+            "ties": tuple(sorted(next_to for n in compared_with(model) for next_to in _next_to(n))),
         }
         self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
@@ -159,7 +162,7 @@ class Inputs:
             return
         if kind == "small values" and not self._is_small_below:
             return
-        if kind in ("multiples", "cancelling") and not self._beside[kind]:
+        if kind in self._beside and not self._beside[kind]:
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
@@ -202,6 +205,13 @@ class Inputs:
         small = math.prod(place.shape) <= MOST_KEPT
         numbers = self._beside.get(place.kind, self.numbers)
         return (_tensor if small else _tensor.__wrapped__)(place, numbers, self.range)
+
+
+def _next_to(number: float) -> tuple[float, ...]:
+    """A number, and those before and behind it: float32s, and whole ones of a whole number."""
+    steps = (np.nextafter(np.float32(number), np.float32(end)) for end in (-np.inf, np.inf))
+    whole = (int(number) - 1, int(number) + 1) if number == int(number) else ()
+    return (number, *map(float, steps), *whole)
 
 
 def _is_whole(tensor: Any) -> bool:
@@ -272,7 +282,7 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         table: Iterable[int] = DIVISORS
     elif kind == "ends":
         return _at_ends(place)
-    elif kind == "multiples":
+    elif kind in ("multiples", "ties"):
         table = [int(n) for n in numbers if n == int(n)]
     elif kind in ("cancelling", "normal", "tiny", "level", "low", "small values"):
         near = [int(n) for n in numbers if n == int(n)]
@@ -313,7 +323,7 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "level":
         rows = place.shape[0] if place.shape else 1
         return np.repeat(4 * rng.standard_normal(rows), size // max(rows, 1))
-    if kind == "multiples":
+    if kind in ("multiples", "ties"):
         return _dealt(rng, place, numbers)
     if kind == "cancelling":
         return rng.choice(-numbers) + 1e-2 * values

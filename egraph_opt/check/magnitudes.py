@@ -1,5 +1,5 @@
-"""Constants of very different size: one near the end of its type, or all so large, or so small, that two of
-them have a product and three have none.
+"""Constants of very different size: one near the end of its type, or of one that is cast to; all so large, or
+so small, that two of them have a product and three have none; factors of high powers, and many of them.
 
 On such numbers an order of operations shows: what is combined first may leave the range of a type that the
 term as it was written never leaves.
@@ -13,20 +13,31 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 import onnx_ir as ir
+from onnx import TensorProto
 
 from egraph_opt.check import tables
-from egraph_opt.check.scope import roots_of
+from egraph_opt.check.scope import attributes_in, nodes_of, roots_of
+from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.variants import resized
-from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, Function, parts
+from egraph_opt.operators.expressions import Expression, Function, constant, parts
 
 TOGETHER = (1e15, 1e-20)
 """All constants, of which the product of two is one of float32, and that of three is not."""
 
 LONGER = 2
 """The length of an axis of one, and of a symbolic one of a constant instead of an input."""
+
+BEYOND: dict[int, tuple[float, float]] = {TensorProto.FLOAT16: (7e4, 1e-8), TensorProto.FLOAT: (1e40, 1e-46)}
+"""What a type does not hold, and a wider one does."""
+
+HIGH_POWER, BENEATH = 6, 1e-3
+"""An exponent, and a factor of what is raised: without it large numbers leave the range of their type."""
+
+MANY = 200
+"""Factors of which the product of twos is none."""
 
 FACTORS = frozenset({"Mul", "Div"})
 """Operators of two operands which add nothing: of sums large numbers leave nothing else."""
@@ -36,7 +47,7 @@ ADDING_NOTHING = frozenset({"leaf", "unary", "expand", "reshape", "transpose", "
 
 def with_other_magnitudes(example: Example) -> Iterator[Example]:
     """Each small constant of floats near the end of its type, beside ones; in products all alike, also with
-    one of several inputs.
+    one of several inputs; beyond the types that are cast to; beneath high powers; along axes of many factors.
 
     Axes of one are longer as well: a sum of one overflows nothing.
     """
@@ -44,6 +55,54 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
         yield from _with_a_huge_one(sized)
         if all(map(_adds_nothing, (part for term in roots_of(sized) for part in parts(term)))):
             yield from _all_alike(sized)
+
+    yield from _beyond_casts(example)
+    yield from _of_high_powers(example)
+    yield from _of_many_factors(example)
+
+
+def _beyond_casts(example: Example) -> Iterator[Example]:
+    """Each constant a number that a narrower type, to which something is cast, does not hold."""
+    types = {node.arguments[1].head.value for node in nodes_of(example) if node.head.name == "cast"}
+    for place in _constants(example)[0]:
+        own = example.operands.facts[place].dtype
+        for dtype in sorted(types & set(BEYOND)):
+            if own != dtype and dtype in BEYOND and own in HOLDS[dtype]:
+                for number in BEYOND[dtype]:
+                    yield replace(example, operands=_with_numbers(example.operands, {place: number}))
+
+
+def _of_high_powers(example: Example) -> Iterator[Example]:
+    """Exponents that are constants, and attributes called power, high, and all other constants beneath 1."""
+    constants, _ = _constants(example)
+    raised = {
+        node.arguments[2].arguments[0].head.value
+        for node in nodes_of(example)
+        if node.head.name == "binary"
+        and node.arguments[0].head.value == "Pow"
+        and node.arguments[2].head.name == "leaf"
+    }
+    term = transformed(example.term, _with_high_p)
+    if raised.intersection(constants) or term != example.term:
+        numbers = {place: HIGH_POWER if place in raised else BENEATH for place in constants}
+        yield replace(example, term=term, operands=_with_numbers(example.operands, numbers))
+
+
+def _with_high_p(part: Expression) -> Expression:
+    given = list(part.arguments)
+    for k in attributes_in(part):
+        if part.head.parameters[k][0] == "power" and isinstance(given[k].head.value, int):
+            given[k] = constant(HIGH_POWER, given[k].sort)
+    return part if given == list(part.arguments) else with_arguments(part, tuple(given))
+
+
+def _of_many_factors(example: Example) -> Iterator[Example]:
+    """Of a product over axes each length of an input so long that powers of constants leave their range."""
+    reduced = (node.arguments[0].head.value for node in nodes_of(example) if node.head.name == "reduce")
+    if "ReduceProd" in reduced:
+        shapes = [v.shape for v in example.operands.values if v.const_value is None and v.shape is not None]
+        for size in sorted({d for shape in shapes for d in shape if isinstance(d, int) and d > 1}):
+            yield resized(example, {size}, MANY)
 
 
 def _adds_nothing(part: Expression) -> bool:

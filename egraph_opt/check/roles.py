@@ -37,6 +37,8 @@ def roles_of(model: onnx.ModelProto) -> dict[str, Role]:
     found: dict[str, Role] = {}
     for node in reversed(model.graph.node):
         passed = next((found[name] for name in node.output if name in found), None)
+        if node.op_type == "Clip" and passed == "index":
+            passed = "value"  # bounds see to it that it is one
         for position, name in enumerate(node.input):
             role = _ROLES.get(node.op_type, {}).get(position, passed)
             if role is not None and found.get(name) != "divisor":
@@ -49,6 +51,9 @@ ORDINARY = (1e-3, 1e4)
 
 DIVIDED, ADDING = frozenset({"Div", "Mod"}), frozenset({"Add", "Sub"})
 """Operators of which one operand is a divisor, and a summand."""
+
+COMPARING = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+"""Operators that answer which of two numbers is larger, or whether they are equal."""
 
 DIVIDING = frozenset({"Div", "Mod", "ReduceMean", "Mean"})
 
@@ -78,6 +83,18 @@ def constants_of(model: onnx.ModelProto, operators: frozenset[str]) -> frozenset
     )
     numbers = (float(array[0]) for array in whole)
     return frozenset(n for n in numbers if np.isfinite(n) and ORDINARY[0] <= abs(n) <= ORDINARY[1])
+
+
+def compared_with(model: onnx.ModelProto) -> frozenset[float]:
+    """The numbers that constants of a model are throughout, where anything is compared in it."""
+    if not any(node.op_type in COMPARING for node in model.graph.node):
+        return frozenset()
+    found = (array.ravel() for array in _constants(model).values() if array.dtype.kind in "iuf")
+    return frozenset(
+        float(array[0])
+        for array in found
+        if array.size and np.isfinite(array[0]) and (array == array[0]).all()
+    )
 
 
 def _is_float(node: onnx.NodeProto, types: Mapping[str, int]) -> bool:

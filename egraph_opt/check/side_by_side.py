@@ -26,6 +26,8 @@ from egraph_opt.operators.expressions import Expression
 MOST = 6
 """Pairs of each kind of change of one example."""
 
+WITH_KERNELS = frozenset({"conv", "conv_transpose"})
+
 CONSTANTS = 3
 """Other values of a constant."""
 
@@ -68,8 +70,11 @@ def _of_other_leaves(example: Example) -> Iterator[Example]:
 
 
 def _swapped(example: Example) -> Iterator[Expression | tuple[Expression, ...]]:
-    """Terms with two operands of one operator in each other's place."""
+    """Terms with two operands of one operator in each other's place, unless one of them is a kernel: as large
+    as an image, onnxruntime does not come to an end of it."""
     for node in nodes_of(example):
+        if node.head.name in WITH_KERNELS:
+            continue
         declared = operator_named(node.head.name)
         places = [k for k in declared.operand_positions if declared.kinds[k] != "tensors"]
         if len(places) > 1 and node.arguments[places[0]] != node.arguments[places[1]]:

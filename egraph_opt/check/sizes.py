@@ -29,6 +29,7 @@ PATTERNS: tuple[Callable[[int, int], int], ...] = (
     lambda place, axis: 2 + (place + axis) % 2,
     lambda place, axis: 3 + place if axis == 0 else 3,
     lambda place, axis: 3 + place if axis == 1 else 3,
+    lambda place, axis: 3 + place if axis > 1 else 3,
     lambda place, axis: 1 if place else 3,
     lambda place, axis: 3 if place else 1,
 )

@@ -52,8 +52,10 @@ KNOWN_RANGES = (
     *((0, 1), (0, 255), (-128, 127), (-1, 0)),
     *((s - 3, s + 100) for s in (2**11, 2**24, 2**31, 2**53)),
     *((-s - 100, 3 - s) for s in (2**11, 2**24, 2**31, 2**53)),
+    *((100 - s, 5) for s in (2**31, 2**40)),
 )
-"""Between which integers may be known to lie: few of them, near 0 or where floats have none in between."""
+"""Between which integers may be known to lie: few of them, near 0 or where floats have none in between; or
+many on one side of 0."""
 
 BOUNDED = (("Sigmoid", ()), ("Tanh", ()), ("Relu", ()), ("Clip", (("max", 1.0), ("min", -1.0))))
 """Functions of floats of which it is known between what their results lie."""

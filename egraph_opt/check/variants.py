@@ -60,7 +60,7 @@ MOST_LONG = 600_000
 """Elements of an input one of whose axes is long."""
 
 
-def _dims(value: ir.Value) -> Dims:
+def dims_of(value: ir.Value) -> Dims:
     return tuple(d if isinstance(d, int) else d.value for d in value.shape or ())
 
 
@@ -97,7 +97,7 @@ def _in_dtype(example: Example, dtype: int, of: Collection[int] = (TensorProto.F
         if known.dtype not in of:
             return value, known
         if value.const_value is None:
-            return input_like(value, _dims(value), dtype)
+            return input_like(value, dims_of(value), dtype)
         array = value.const_value.numpy()
         whole = array == np.round(array)
         if not kind.is_floating_point() and not whole.all():
@@ -116,7 +116,7 @@ def _in_16_bits(example: Example) -> Example:
         if dtype is None:
             return value, known
         if value.const_value is None:
-            return input_like(value, _dims(value), dtype)
+            return input_like(value, dims_of(value), dtype)
         return constant_like(value, value.const_value.numpy().astype(ir.DataType(dtype).numpy()))
 
     wide = replace(with_leaves(example, leaf), opset=21)
@@ -147,7 +147,7 @@ def _of_wider_integers(example: Example) -> Example:
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         if value.const_value is not None or known.dtype not in BYTES:
             return value, known
-        return input_like(value, _dims(value), TensorProto.INT32)
+        return input_like(value, dims_of(value), TensorProto.INT32)
 
     return with_leaves(example, leaf)
 
@@ -156,7 +156,7 @@ def resized(example: Example, sizes: Collection[int], new: int) -> Example:
     """Some sizes of inputs and of constants, whose elements begin again, changed to one."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        dims = tuple(new if d in sizes else d for d in _dims(value))
+        dims = tuple(new if d in sizes else d for d in dims_of(value))
         if value.const_value is None:
             return input_like(value, dims, known.dtype)
         array = value.const_value.numpy()
@@ -174,9 +174,14 @@ def _with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         if value.const_value is not None:
             return value, known
-        return input_like(value, change(_dims(value)), known.dtype)
+        return input_like(value, change(dims_of(value)), known.dtype)
 
     return with_leaves(example, leaf)
+
+
+def without_names(example: Example) -> Example:
+    """All dims of inputs unknown, and not known to be equal."""
+    return _with_dims(example, lambda dims: (None,) * len(dims))
 
 
 def _replaced(example: Example, old: int, new: int | str) -> Example:
@@ -186,14 +191,14 @@ def _replaced(example: Example, old: int, new: int | str) -> Example:
 def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
     """Each size that inputs alone have changed to another one."""
     operands: Operands = example.operands
-    inputs = [_dims(v) for v in operands.values if v.const_value is None]
+    inputs = [dims_of(v) for v in operands.values if v.const_value is None]
     for size in sorted({d for dims in inputs for d in dims if isinstance(d, int)}):
         yield _replaced(example, size, change(size))
 
 
 def with_long_sums(example: Example, size: int) -> Iterator[Example]:
     """All sizes above 1 changed to one, or each of them where that would be too large."""
-    shapes = [tuple(d for d in _dims(v) if isinstance(d, int)) for v in example.operands.values]
+    shapes = [tuple(d for d in dims_of(v) if isinstance(d, int)) for v in example.operands.values]
     sizes = {d for dims in shapes for d in dims if d > 1}
 
     def fits(old: Collection[int]) -> bool:
@@ -207,9 +212,9 @@ def with_long_sums(example: Example, size: int) -> Iterator[Example]:
 def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
     """Each size of one input alone changed to another one."""
     for value in example.operands.values:
-        for axis, size in enumerate(_dims(value) if value.const_value is None else ()):
+        for axis, size in enumerate(dims_of(value) if value.const_value is None else ()):
             if isinstance(size, int):
-                dims = (*_dims(value)[:axis], change(size), *_dims(value)[axis + 1 :])
+                dims = (*dims_of(value)[:axis], change(size), *dims_of(value)[axis + 1 :])
                 yield with_leaves(example, partial(_in_place, value, dims))
 
 
@@ -219,7 +224,7 @@ def _in_place(old: ir.Value, dims: Dims, value: ir.Value, known: Fact) -> tuple[
 
 def small_ones(example: Example) -> Iterator[Example]:
     """Inputs whose axes, counted from the last, are of 1 or 2 elements."""
-    rank = max((len(_dims(v)) for v in example.operands.values if v.const_value is None), default=0)
+    rank = max((len(dims_of(v)) for v in example.operands.values if v.const_value is None), default=0)
     for sizes in product((1, 2), repeat=rank) if rank <= MOST_SMALL else ():
         yield _with_dims(example, partial(_as_many, sizes))
 
@@ -246,7 +251,7 @@ def long_ones(example: Example) -> Iterator[Example]:
 
 def _elements(example: Example) -> int:
     """Of the largest input, symbols aside."""
-    inputs = (_dims(v) for v in example.operands.values if v.const_value is None)
+    inputs = (dims_of(v) for v in example.operands.values if v.const_value is None)
     return max((math.prod(d for d in dims if isinstance(d, int)) for dims in inputs), default=0)
 
 
@@ -273,14 +278,14 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
         yield "in 16 bits, with float16", _in_dtype(_in_16_bits(example), TensorProto.FLOAT16)
     if any(v.const_value is None and known.dtype in BYTES for v, known in _pairs(example)):
         yield "of wider integers", _of_wider_integers(example)
-    sizes = sorted({d for v in operands.values for d in _dims(v) if isinstance(d, int) and d > 1})
+    sizes = sorted({d for v in operands.values for d in dims_of(v) if isinstance(d, int) and d > 1})
     for size in sizes:
         yield f"longer constants: {size} became {size + 2}", resized(example, {size}, size + 2)
     if len(sizes) > 1:  # of equal sizes axes are told apart by what is in them alone
         yield f"all sizes {EQUAL_SIZE}", resized(example, sizes, EQUAL_SIZE)
-    inputs = [_dims(v) for v in operands.values if v.const_value is None]
+    inputs = [dims_of(v) for v in operands.values if v.const_value is None]
     # onnxruntime may take an empty operand beside a constant of another size, which means nothing.
-    fixed = {d for v in operands.values if v.const_value is not None for d in _dims(v)}
+    fixed = {d for v in operands.values if v.const_value is not None for d in dims_of(v)}
     for size in sorted({d for dims in inputs for d in dims if isinstance(d, int)}):
         if size not in fixed:
             yield f"{size} a symbol", _replaced(example, size, f"{ANY}{size}")
@@ -288,7 +293,7 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
             if size != other and (other or size not in fixed):
                 yield f"{size} became {other}", _replaced(example, size, other)
     if any(inputs):
-        yield "dims without names", _with_dims(example, lambda dims: (None,) * len(dims))
+        yield "dims without names", without_names(example)
     most = max((len(dims) for dims in inputs), default=0)
     for axis in range(most) if most < MOST_BEFORE_ONE_MORE else ():
         yield f"axis {axis} twice", _with_dims(example, partial(_axis_twice, most, axis))

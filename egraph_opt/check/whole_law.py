@@ -6,17 +6,19 @@ import linecache
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, repeat
 
 import numpy as np
 
-from egraph_opt.check.beside_examples import beside
+from egraph_opt.check.at_run_time import with_operands_at_run_time
+from egraph_opt.check.beside_examples import beside, related
 from egraph_opt.check.choices import spread
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
+from egraph_opt.check.neighbours import PICKY
 from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally, nodes_of, operators_in
+from egraph_opt.check.scope import host_tally, nodes_of, operators_in, roots_of
 from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
@@ -48,6 +50,9 @@ each of other operators."""
 
 IN_PLACE = 4
 """Terms of each statement that are taken for examples where the author wrote none."""
+
+AT_RUN_TIME = 32
+"""Terms that the tables made of which constants become inputs as well."""
 
 FRUITLESS_A_TERM = 6
 """The same of conditions of kernels, for each term that is asked for of the law."""
@@ -98,7 +103,7 @@ class LawReport:
 def _small(found: Outcome) -> Sequence[TriedTerm]:
     """Some small terms of a statement that the tables made, for want of an author's, of other ranks each.
 
-    Near the smallest of all most operands are single elements, which tell nothing apart.
+    Near the smallest of all most operands are single elements, or none, which tell nothing apart.
     """
     by_ranks: dict[object, TriedTerm] = {}
     for term in sorted((verdict.candidate for verdict in found.holds), key=_single_elements_last):
@@ -106,9 +111,9 @@ def _small(found: Outcome) -> Sequence[TriedTerm]:
     return spread(list(by_ranks.values()), IN_PLACE)
 
 
-def _single_elements_last(term: TriedTerm) -> tuple[int, int]:
-    shapes = (fact.shape for fact in term.example.operands.facts)
-    return sum(shape is not None and set(shape) <= {1} for shape in shapes), term.size
+def _single_elements_last(term: TriedTerm) -> tuple[bool, int, int]:
+    shapes = [fact.shape for fact in term.example.operands.facts if fact.shape is not None]
+    return any(0 in shape for shape in shapes), sum(set(shape) <= {1} for shape in shapes), term.size
 
 
 def _wording(example: Example) -> tuple[str, ...]:
@@ -192,16 +197,23 @@ class _Gate:
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
         bits = self.law.numerics == "bitwise"
+        plain = [e for v in self.holds() if not operators_in(roots_of(e := v.candidate.example)) & PICKY]
+        made = spread(plain, AT_RUN_TIME)
+        known_later = [other for example in made for other in with_operands_at_run_time(example)]
+        for alike in _by_model([*related(firing, self.trying.numbers, most), *known_later]):
+            self._beside(self.trying.fired(alike))
         found = beside(firing, self.trying.numbers, most, few=few, long=casts, bits=bits)
         number = count()
         for alike in _by_model(found):
             self._beside(self.trying.fired(alike), number)
 
-    def _beside(self, examples: Iterable[Example], number: Iterator[int]) -> None:
-        """Try what is beside examples, all but the first of them on a part of the inputs, in turn."""
+    def _beside(self, examples: Iterable[Example], number: Iterator[int] | None = None) -> None:
+        """Try what is beside examples; where they are counted, all but the first on a part of the inputs, in
+        turn."""
+        whole = number is None
         made = (
-            self.trying.candidate(each, reference=False, turn=None if k < WHOLE else k)
-            for k, each in zip(number, examples, strict=False)
+            self.trying.candidate(each, reference=whole, turn=None if k < WHOLE else k)
+            for k, each in zip(number or repeat(0), examples, strict=False)
         )
         candidates = [candidate for candidate in made if candidate is not None]
         for k in range(0, len(candidates), BATCH):

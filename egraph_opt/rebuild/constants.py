@@ -32,6 +32,9 @@ HELD = 64
 SPLAT_BYTES = 1024
 """Constants with one value in every element are written as ConstantOfShape above this size."""
 
+READ_OTHERWISE = frozenset({"Resize"})
+"""Operators that onnxruntime and ONNX's reference read differently, beyond rounding: which element is the
+nearest where the corners are aligned and scales make a length that is no whole number."""
 
 KEPT_BYTES = 2**26
 """Bytes of arrays that are kept for the next constant, which may be computed from them."""
@@ -94,7 +97,8 @@ class FoldedArrays:
             if form is None:
                 raise AssertionError(f"a constant {name} cannot be written in opset {lowered.opset}")
             operands, dtypes = [self._arrays.get(c) for c in children], [f.dtype for f in facts]
-            evaluate = evaluate_in_own_types if lowered.own_types else evaluate_form
+            own = lowered.own_types or form.op_type in READ_OTHERWISE
+            evaluate = evaluate_in_own_types if own else evaluate_form
             return evaluate(form, operands, dtypes, fact.dtype, lowered.opset)
         return np.asarray(array, dtype=np.float64) if is_float(fact.dtype) else np.asarray(array)
 

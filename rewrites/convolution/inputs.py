@@ -210,6 +210,6 @@ def scale_below_shift(x: Tensor, s: Tensor, c: Tensor, w: Tensor, b: Tensor, win
 
     A scale is taken in from behind a shift that is not.
     """
-    known = (is_scale_below_shift(s, c, window), unchained("Mul", x))
+    known = (is_scale_below_shift(s, c, window), may_scale(s, w), unchained("Mul", x))
     for weight in scaled_columns(x, w, s, window):
         yield equal(conv(x * s + c, w, b, window), conv(x + c / s, weight, b, window), known)

@@ -11,6 +11,7 @@ Softmax(x - m) -> Softmax(x)                     m is the same along the axis; l
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law, rewrite
@@ -93,8 +94,12 @@ def is_level(m: Fact, x: Fact, axis: Axis) -> bool:
 
 @hosted()
 def is_no_mask(m: Fact) -> bool:
-    """Whether something is left of what m is subtracted from, as far as a constant m is known."""
-    return is_moderate(m.dtype, *(known_elements(m) or ()))
+    """Whether something is left of what m is subtracted from, as far as a constant m is known.
+
+    In float64 as much as in float32: its larger numbers have no finer steps there.
+    """
+    dtype = TensorProto.FLOAT if m.dtype == TensorProto.DOUBLE else m.dtype
+    return is_moderate(dtype, *(known_elements(m) or ()))
 
 
 def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:

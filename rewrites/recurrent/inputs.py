@@ -30,6 +30,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_shift,
     may_sum,
     overflows_nowhere,
+    product_fits,
     static_shape,
 )
 from egraph_opt.rewrites.linear.rows import keeps_last
@@ -67,6 +68,11 @@ def is_worth(v: Fact, w: Fact) -> bool:
     return rows * before <= max(before * between + rows * between, ELEMENTS)
 
 
+@hosted()
+def multiply_well(v: Fact, w: Fact) -> bool:
+    return product_fits(w, v)
+
+
 def _projected(rng: np.random.Generator) -> Iterator[Example]:
     for kind in GATES:
         g = Operands(rng)
@@ -94,7 +100,7 @@ def product_into_weights(
     before, inside = recurrent(x @ v, cons(w, rest), n, h, c, s), w @ transpose(v, (1, 0))
     worth = guard(is_worth(v, w)), of_weight(x, v, 0)
     one = recurrent(x, cons(inside, rest), n, h, c, s)
-    yield rewrite(before, one, is_matrix(v, w), *worth, because=FORGETS)
+    yield rewrite(before, one, is_matrix(v, w), multiply_well(v, w), *worth, because=FORGETS)
 
 
 # --- scales and shifts ----------------------------------------------------------------------------------

@@ -1,14 +1,22 @@
-"""Constants that laws wrote are computed as ONNX's reference does, bit by bit."""
+"""Constants that laws wrote are computed as ONNX's reference does, bit by bit; where onnxruntime reads an
+operator otherwise, as that does."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+from egraph_opt.check import check_example
+from egraph_opt.laws import Operands
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.operators import ConvWindow, conv, none, resize
 from egraph_opt.operators.declaration import OnnxForm
 from egraph_opt.rebuild import evaluation
+from egraph_opt.rewrites.convolution.resized import NEAREST
 
 DOUBLE, INT64 = onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64
 SHAPES = [((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (5,)), ((0, 2), (2,))]
@@ -69,3 +77,17 @@ def test_means_take_operands_of_any_shapes_in_any_order(shapes: tuple[tuple[int,
         form = OnnxForm("Mean", tuple(range(len(order))))
         found = evaluation.evaluate_form(form, order, [DOUBLE] * len(order), DOUBLE, 17)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_which_element_is_the_nearest_of_a_constant_image_is_up_to_onnxruntime() -> None:
+    """A length of 7 times 1.25 is 8.75 to the reference where corners are aligned, and 8 to onnxruntime."""
+    g = Operands(np.random.default_rng(0))
+    image, scales = g.constant(np.arange(49.0).reshape(1, 1, 7, 7)), g.constant([1.0, 1.0, 1.25, 1.25])
+    settings = {**dict(NEAREST), "coordinate_transformation_mode": "align_corners", "antialias": 0}
+    settings |= {"nearest_mode": "floor", "keep_aspect_ratio_policy": "stretch"}
+    kernel = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
+    sides = conv(image, g.input((4, 1, 1, 1)), none(), kernel)
+    term = resize(sides, none(), scales, none(), tuple(sorted(settings.items())))
+    (law,) = (law for law in all_laws() if law.key == "convolution.past_resize")
+    tried = check_example(law, replace(g.fires(term), opset=18))
+    assert tried.rules and tried.tally.made.total()

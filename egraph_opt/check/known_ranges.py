@@ -1,0 +1,112 @@
+"""An example whose operands lie between other bounds: each bound one more or less, two of them at once, at
+the end of a type or of what the law names, and where one range begins beside the end of another.
+
+What a law asks of ranges is as a rule a sum or an order of their ends, and off by one at one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations, product
+
+from onnx import TensorProto
+
+from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.shorthands import replaced
+from egraph_opt.check.variants import dims_of, input_like
+from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.constants import leaf
+from egraph_opt.operators.elementwise import unary
+from egraph_opt.operators.expressions import Expression
+
+Range = tuple[float, float]
+
+MOST = 3
+"""Operands of known ranges that are moved."""
+
+FRACTION = 0.25
+"""What is one more or less of floats."""
+
+SMALL = 1
+"""The end of one range where another ends at a number that the law names."""
+
+ENDS = (2**31 - 1, 2**63 - 1)
+"""The greatest integers of types."""
+
+FAR: dict[int, int] = {TensorProto.INT32: 2_000_000_000, TensorProto.INT64: 2**40}
+"""An end that a type has, and no narrower one."""
+
+WITHIN_ONE = frozenset({"Sigmoid", "HardSigmoid"})
+"""Functions of floats that lie between 0 and 1, as a Clip in their place does."""
+
+
+def with_other_ranges(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+    """Each example that differs in one range, or in two.
+
+    Args:
+        numbers: those that the law names.
+    """
+    nodes = [node for node in nodes_of(example) if _range(node) is not None][:MOST]
+    known = {node: found for node in nodes if (found := _range(node)) is not None}
+    named = sorted({int(n) for n in (*numbers, *ENDS) if 1 < n < 2**63 and n == int(n)})
+    for node in nodes:
+        for other in _moved(known[node], named):
+            yield _with_ranges(example, {node: other})
+    for one, two in permutations(nodes, 2):
+        low, high = known[one]
+        for step in (-1, 0, 1):  # one begins where the other ends
+            yield _with_ranges(example, {one: (known[two][1] + step, max(high, known[two][1] + step))})
+        for number in named:
+            yield _with_ranges(example, {one: (low, number - 1), two: (min(known[two][0], SMALL), SMALL)})
+        if nodes.index(one) < nodes.index(two):
+            for ranges in product(_moved(known[one], ()), _moved(known[two], ())):
+                yield _with_ranges(example, dict(zip((one, two), ranges, strict=True)))
+        for more in ENDS:
+            for other in _moved(known[two], ()):
+                yield _with_ranges(example, {one: (low, more), two: other})
+    yield from _of_wide_inputs(example)
+
+
+def _of_wide_inputs(example: Example) -> Iterator[Example]:
+    """An input of integers that a cast widens as one of the wider type, of which one end is far from 0."""
+    for node in nodes_of(example):
+        if node.head.name != "cast" or node.arguments[0].head.name != "leaf":
+            continue
+        place, to = node.arguments[0].arguments[0].head.value, node.arguments[1].head.value
+        old = example.operands.values[place]
+        if to in FAR and example.operands.facts[place].dtype in INTEGERS and old.const_value is None:
+            value, known = input_like(old, dims_of(old), to)
+            operands = example.operands.with_leaf(value, known)
+            for low, high in ((-FAR[to], 5), (-5, FAR[to])):
+                bounded = unary("Clip", (("max", high), ("min", low)), leaf(len(operands.values) - 1))
+                yield replace(example, term=replaced(example.term, {node: bounded}), operands=operands)
+
+
+def _range(node: Expression) -> Range | None:
+    """Between which finite bounds a node puts its operand."""
+    if node.head.name != "unary":
+        return None
+    if node.arguments[0].head.value in WITHIN_ONE:
+        return 0.0, 1.0
+    bounds = dict(node.arguments[1].head.value) if node.arguments[0].head.value == "Clip" else {}
+    low, high = bounds.get("min"), bounds.get("max")
+    return None if low is None or high is None else (low, high)
+
+
+def _moved(known: Range, named: Sequence[int]) -> Iterator[Range]:
+    low, high = known
+    step = FRACTION if isinstance(low, float) or isinstance(high, float) else 1
+    yield from ((low - step, high), (low + step, high), (low, high + step), (low, high - step))
+    for number in named if step == 1 else ():
+        yield from ((low, number), (low, number - 1), (-number, high))
+
+
+def _with_ranges(example: Example, ranges: dict[Expression, Range]) -> Example:
+    """Other bounds; those that are none, such as a lower one above the upper, make an example nobody runs."""
+    changed = {
+        node: unary("Clip", (("max", high), ("min", low)), node.arguments[2])
+        for node, (low, high) in ranges.items()
+    }
+    return replace(example, term=replaced(example.term, changed))

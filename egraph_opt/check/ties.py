@@ -1,0 +1,89 @@
+"""Comparisons of what is computed with exactly what comes out of it for a number that inputs hold.
+
+What is equal after it was rounded need not be before: a law that computes the bound of an input from that of
+a product, or from that of a cast, is off by one step there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+
+from egraph_opt.check.alternatives import rebuilt_original
+from egraph_opt.check.roles import COMPARING
+from egraph_opt.check.runner import TermRunner
+from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.terms import lower_example
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import Expression
+
+FRACTIONS = (0.1, 0.7, 1.1, 3.3)
+"""What other constants of floats are, whose multiples are rounded, and inputs as well."""
+
+WHOLE = (5, 2**24 + 3, 2**53 + 5)
+"""What inputs of integers hold: some, and two that a float next to them stands for."""
+
+LENGTH = 2
+"""What dims without numbers stand for."""
+
+
+def with_tied_comparisons(example: Example) -> Iterator[Example]:
+    """Each constant with which something computed is compared, what that is of one of these numbers."""
+    for node in nodes_of(example):
+        if node.head.name != "binary" or node.arguments[0].head.value not in COMPARING:
+            continue
+        for known, computed in (node.arguments[1:], node.arguments[:0:-1]):
+            place = known.arguments[0].head.value if known.head.name == "leaf" else -1
+            if (
+                place < 0
+                or computed.head.name == "leaf"
+                or example.operands.values[place].const_value is None
+            ):
+                continue
+            for number in FRACTIONS:
+                yield from _tied(_with_fractions(example, place, number), place, computed, number)
+
+
+def _with_fractions(example: Example, besides: int, number: float) -> Example:
+    """All constants of floats but one a number throughout."""
+    operands = example.operands
+    for k, value in enumerate(operands.values):
+        array = None if value.const_value is None else value.const_value.numpy()
+        if k != besides and array is not None and array.dtype.kind == "f":
+            operands = operands.with_constant(k, np.full_like(array, number))
+    return replace(example, operands=operands)
+
+
+def _tied(example: Example, place: int, computed: Expression, number: float) -> Iterator[Example]:
+    """A comparison with what is computed of inputs that hold a number."""
+    old = example.operands.values[place].const_value
+    assert old is not None
+    array = old.numpy()
+    try:
+        lowered = lower_example(replace(example, term=computed), example.opset)
+        runner = TermRunner(rebuilt_original(lowered, example.opset))
+        found = [runner.run(_feeds(runner.model, n, number))[0] for n in WHOLE]
+    except Exception:  # what is near an example need not run
+        return
+    numbers = dict.fromkeys(float(each.flat[0]) for each in found if each.size)
+    for result in filter(np.isfinite, numbers):
+        with np.errstate(all="ignore"):
+            yield replace(
+                example, operands=example.operands.with_constant(place, np.full_like(array, result))
+            )
+
+
+def _feeds(model: onnx.ModelProto, whole: int, number: float) -> dict[str, Any]:
+    """All inputs hold a number, of integers the one, of others the other."""
+    feeds = {}
+    for value in model.graph.input:
+        tensor = value.type.tensor_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        shape = [d.dim_value if d.HasField("dim_value") else LENGTH for d in tensor.shape.dim]
+        with np.errstate(all="ignore"):
+            feeds[value.name] = np.full(shape, whole if dtype.kind in "iu" else number).astype(dtype)
+    return feeds

@@ -1,0 +1,146 @@
+"""What is tried beside examples and differs from them in several things that belong together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, parser
+
+from egraph_opt.check.at_run_time import with_operands_at_run_time
+from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.inputs import Inputs
+from egraph_opt.check.kept_sums import with_kept_sums
+from egraph_opt.check.known_ranges import with_other_ranges
+from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.roles import roles_of
+from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.sizes import PATTERNS
+from egraph_opt.check.ties import with_tied_comparisons
+from egraph_opt.check.variants import without_names
+from egraph_opt.laws import Operands
+from egraph_opt.laws.law import Example
+from egraph_opt.operators import binary, cast, dequantize, none, reduce, unary
+from egraph_opt.operators.norm_pools import lp_pool
+from egraph_opt.operators.windows import PoolWindow
+
+
+def example(make) -> Example:
+    g = Operands(np.random.default_rng(0))
+    return g.fires(make(g))
+
+
+def constants(made: Example) -> list[Any]:
+    return [None if v.const_value is None else v.const_value.numpy().tolist() for v in made.operands.values]
+
+
+def ranges(made: Example) -> list[tuple[float, float]]:
+    clips = [n for n in nodes_of(made) if n.head.name == "unary" and n.arguments[0].head.value == "Clip"]
+    bounds = [dict(n.arguments[1].head.value) for n in clips]
+    return [(b["min"], b["max"]) for b in bounds]
+
+
+def clip(g: Operands, low: float, high: float, dtype: int = TensorProto.INT64):
+    return unary("Clip", (("max", high), ("min", low)), g.input((2,), dtype))
+
+
+def test_a_constant_is_known_at_run_time_only_and_so_is_a_zero_point_that_is_not_there() -> None:
+    def bytes_(g: Operands):
+        return dequantize(g.input((3,), TensorProto.INT8), g.constant(np.float32(0.5)), none(), 0)
+
+    scale, zero = with_operands_at_run_time(example(bytes_))
+    assert constants(scale) == [None, None]
+    assert constants(zero) == [None, 0.5, None]
+    assert zero.operands.facts[2].dtype == TensorProto.INT8
+    assert "leaf(2)" in repr(zero.term)
+
+
+def test_elements_change_and_their_sum_or_product_does_not() -> None:
+    made = [
+        np.array(constants(e)[1])
+        for e in with_kept_sums(example(lambda g: g.input((3,)) * g.constant([2.0] * 3)))
+    ]
+    assert len(made) == 6 and all(len(set(array)) > 1 for array in made)
+    assert all(array.sum() == 6 or array.prod() == 8 for array in made)
+
+
+def test_constants_that_stand_in_relation_one_by_one_are_a_row_and_a_column() -> None:
+    pair = example(lambda g: g.input((2, 2)) * g.constant(2.0) * g.constant(0.5))
+    found = [constants(made)[1:] for made in with_crossed_operands(pair)]
+    assert [[[2.0, 4.0]], [[0.5], [0.25]]] in found and [[[2.0], [1.0]], [[0.5, 1.0]]] in found
+
+
+def test_two_ranges_move_at_once_and_meet() -> None:
+    pair = example(lambda g: clip(g, 0, 9) + clip(g, 0, 4))
+    found = [sorted(ranges(made)) for made in with_other_ranges(pair, (128.0,))]
+    for both in ([(-1, 9), (1, 4)], [(0, 1), (0, 127)], [(0, 4), (5, 9)], [(-1, 4), (0, 2**31 - 1)]):
+        assert both in found
+
+
+def test_a_wide_input_takes_the_place_of_one_that_is_widened() -> None:
+    widened = example(lambda g: cast(g.input((3,), TensorProto.UINT8), TensorProto.INT64))
+    assert [ranges(made)[0] for made in with_other_ranges(widened, ())] == [(-(2**40), 5), (-5, 2**40)]
+
+
+def test_a_comparison_is_with_what_comes_out_of_numbers_that_inputs_hold() -> None:
+    rounded = example(
+        lambda g: binary("Less", cast(g.input((2,), TensorProto.INT32), TensorProto.FLOAT), g.constant(2.5))
+    )
+    assert {constants(made)[1] for made in with_tied_comparisons(rounded)} == {5.0, 2.0**24 + 4}
+    scaled = example(lambda g: binary("GreaterOrEqual", g.input((2,)) * g.constant(3.0), g.constant(6.0)))
+    products = [constants(made)[1:] for made in with_tied_comparisons(scaled)]
+    assert len(products) == 4
+    assert all(np.float32(c) * np.float32(c) == np.float32(d) for c, d in products)
+
+
+def test_inputs_of_what_compares_hold_constants_and_the_numbers_next_to_them() -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (int64[2] x) => (bool[2] y)'
+        "<double[1] c = {16777220.0}> { f = Cast<to = 11> (x) y = Less (f, c) }"
+    )
+    model = onnx.shape_inference.infer_shapes(parser.parse_model(text))
+    inputs = Inputs(model)
+    held = {int(n) for feeds in inputs.feeds({}, "ties") for n in feeds["x"]}
+    assert {16777219, 16777220, 16777221} <= held
+    assert not list(Inputs(_without_comparison(model)).feeds({}, "ties"))
+
+
+def _without_comparison(model: onnx.ModelProto) -> onnx.ModelProto:
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    other.graph.node[-1].op_type = "Add"
+    return other
+
+
+def test_an_index_within_bounds_is_any_number() -> None:
+    def model(first: str) -> onnx.ModelProto:
+        return parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> g (float[8] x, int64[1] e) => (float[N] y)'
+            f"{{ z = Constant<value_ints = [0]> () {first} y = Slice (x, z, f) }}"
+        )
+
+    assert roles_of(model("f = Identity (e)"))["e"] == "index"
+    assert roles_of(model("l = Constant<value_int = 0> () f = Clip (e, l)"))["e"] == "value"
+
+
+def test_constants_are_beyond_what_is_cast_to_and_powers_are_high() -> None:
+    def narrowed(g: Operands):
+        double = TensorProto.DOUBLE
+        return cast(g.input((3,), double) * g.constant(np.array(2.0), double), TensorProto.FLOAT)
+
+    assert {1e40, 1e-46} <= {constants(made)[1] for made in with_other_magnitudes(example(narrowed))}
+    power = example(lambda g: binary("Pow", g.input((3,)) * g.constant(0.5), g.constant(2.0)))
+    assert [None, np.float32(1e-3), 6.0] in [constants(made) for made in with_other_magnitudes(power)]
+    window = PoolWindow((2,), (2,), (0, 0), (1,))
+    pooled = example(lambda g: lp_pool(2, g.input((1, 1, 4)) * g.constant(0.5), window))
+    assert 6 in [made.term.arguments[0].head.value for made in with_other_magnitudes(pooled)]
+    product = example(lambda g: reduce("ReduceProd", g.input((3,)), (0,), 1))
+    assert (200,) in [made.operands.facts[0].shape for made in with_other_magnitudes(product)]
+
+
+def test_dims_without_names_differ_along_any_axis() -> None:
+    made = without_names(example(lambda g: g.input((1, 2, 5)) + g.input((1, 2, 5))))
+    assert [fact.shape for fact in made.operands.facts] == [(None, None, None)] * 2
+    for axis in range(3):
+        assert any(pattern(0, axis) != pattern(1, axis) for pattern in PATTERNS)

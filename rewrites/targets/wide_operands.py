@@ -60,9 +60,12 @@ def lay_concat(xs: Tensors, a: Axis):
     yield rewrite(concat(xs, a), laid, demand, are_images(xs), inverse="transpose.through_concat_of_two")
 
 
-@law("wide_images", numerics="bitwise", uses=(wide, turned_lists), **SHARED)
+@law("wide_images", numerics="finite", uses=(wide, turned_lists), **SHARED)
 def lay_variadic(op: String, xs: Tensors):
-    """Sum(x, y, ..) = T(Sum(T(x), T(y), ..)), Max, Min and Mean likewise, after an image too wide"""
+    """Sum(x, y, ..) = T(Sum(T(x), T(y), ..)), Max, Min and Mean likewise, after an image too wide
+
+    Of two zeros onnxruntime's Max takes either, by how its operands broadcast.
+    """
     laid = turn(variadic(op, turned(xs)))
     because = "a list does not tell that all of it is turned"
     yield rewrite(variadic(op, xs), laid, guard(wide_among(xs)), are_images(xs), because=because)

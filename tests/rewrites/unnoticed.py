@@ -30,6 +30,7 @@ UNNOTICED: dict[str, int] = {
     "convolution.of_convolution": 2,  # of constants near the end of their type
     "convolution.point_behind_transposed": 1,  # a bias that is computed, of which no term was found
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong
+    "convolution.scale_below_shift": 1,  # of constants near the end of their type
     "convolution.shift_before_conv": 3,  # of weights that are too large it goes wrong
     "convolution_sums.of_one_weight": 3,  # of constants near the end of their type
     "elementwise.one_slope_for_all": 1,
@@ -52,6 +53,7 @@ UNNOTICED: dict[str, int] = {
     "normalization.shift_of_instances": 1,  # of constants that take each other away it goes wrong
     "normalization.variance": 1,  # of constants alone it goes wrong
     "onnxruntime.operators.norm_of_residual": 3,  # of a level row, where roundings show
+    "recurrent.product_into_weights": 1,  # of constants near the end of their type
     "recurrent.shift_into_bias": 2,  # of weights that are too large it goes wrong
     "resize.by_one": 1,
     "resize.sum_of_resizes": 1,

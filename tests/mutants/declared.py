@@ -122,8 +122,8 @@ IN_GATE = (
     Mutant(
         "no special inputs",
         "egraph_opt/check/inputs.py",
-        '"bitwise": ("normal", "alike", "wide", "ends", "special", "multiples")',
-        '"bitwise": ("normal", "alike", "wide", "ends", "multiples")',
+        '"bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties")',
+        '"bitwise": ("normal", "alike", "wide", "ends", "multiples", "ties")',
         GATE,
     ),
     Mutant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, repeat
 
 import numpy as np
@@ -15,14 +15,16 @@ from egraph_opt.check.beside_examples import beside, related
 from egraph_opt.check.choices import spread
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
-from egraph_opt.check.neighbours import PICKY
+from egraph_opt.check.neighbours import OPSETS, PICKY
 from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import host_tally, nodes_of, operators_in, roots_of
 from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
+from egraph_opt.check.trials import NO_KERNEL
 from egraph_opt.check.trying import TriedTerm, Trying, Verdict, place_of
+from egraph_opt.check.variants import variants
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import EgraphOptError
 from egraph_opt.laws.checking import check
@@ -50,6 +52,12 @@ each of other operators."""
 
 IN_PLACE = 4
 """Terms of each statement that are taken for examples where the author wrote none."""
+
+IN_TYPE, TYPED = "in ", 24
+"""What the names of variants in other types begin with, and how many are tried for kernels in an opset."""
+
+LATER_OPSETS = tuple(opset for opset in OPSETS if opset > 11)
+"""Those in which onnxruntime has kernels of most types."""
 
 AT_RUN_TIME = 32
 """Terms that the tables made of which constants become inputs as well."""
@@ -190,10 +198,21 @@ class _Gate:
                 f"{place} fired and added nothing that can be written to a class of {example.term!r}"
             )
 
+    def firing(self) -> list[Example]:
+        """The author's examples on which the law fires, or small terms that the tables made."""
+        written = [example for example in self.written if example.fires]
+        return written or [term.example for found in self.found.values() for term in _small(found)]
+
+    def in_other_types(self, firing: Sequence[Example]) -> None:
+        """Examples in other types and opsets, for which there may be no kernel; nothing else is looked at."""
+        typed = [other for each in firing for name, other in variants(each) if name.startswith(IN_TYPE)]
+        found = [replace(each, opset=opset) for opset in LATER_OPSETS for each in spread(typed, TYPED)]
+        for alike in _by_model(found):
+            self._beside(self.trying.fired(alike), count(), only=NO_KERNEL)
+
     def variants(self, most: int, *, few: bool) -> None:
         """What is beside the author's examples, on which the law need not fire."""
-        written = [example for example in self.written if example.fires]
-        firing = written or [term.example for found in self.found.values() for term in _small(found)]
+        firing = self.firing()
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
         bits = self.law.numerics == "bitwise"
@@ -207,9 +226,15 @@ class _Gate:
         for alike in _by_model(found):
             self._beside(self.trying.fired(alike), number)
 
-    def _beside(self, examples: Iterable[Example], number: Iterator[int] | None = None) -> None:
+    def _beside(
+        self, examples: Iterable[Example], number: Iterator[int] | None = None, *, only: str = ""
+    ) -> None:
         """Try what is beside examples; where they are counted, all but the first on a part of the inputs, in
-        turn."""
+        turn.
+
+        Args:
+            only: what a failure says that counts.
+        """
         whole = number is None
         made = (
             self.trying.candidate(each, reference=whole, turn=None if k < WHOLE else k)
@@ -218,7 +243,8 @@ class _Gate:
         candidates = [candidate for candidate in made if candidate is not None]
         for k in range(0, len(candidates), BATCH):
             verdicts = self.trying.verdicts(candidates[k : k + BATCH])
-            wrong = [verdict for verdict in verdicts if verdict.failure is not None]
+            failures = [(verdict, verdict.failure) for verdict in verdicts if verdict.failure is not None]
+            wrong = [verdict for verdict, failure in failures if only in failure.message]
             if wrong:
                 raise refused(self.law, "", wrong, [])
 
@@ -314,7 +340,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
         gate.variants(VARIANTS_A_TERM * terms, few=few)
         gate.pairs(min(MOST_PAIRS, terms))
-        _check_kernels(law, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms), gate.trying.tally)
+        _check_kernels(gate, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms))
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
     if grown is not None:
         raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")
@@ -329,12 +355,13 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
     )
 
 
-def _check_kernels(law: Law, budget: TrialBudget, tally: Tally) -> None:
+def _check_kernels(gate: _Gate, budget: TrialBudget) -> None:
     """Where its conditions of `kernel` hold, onnxruntime runs what a law writes, too."""
-    asking = asking_kernels(law)
+    law, asking = gate.law, asking_kernels(gate.law)
     if asking is None:
         return
-    trying = Trying(asking, tally=tally)
+    trying = Trying(asking, tally=gate.trying.tally)
+    _Gate(law, trying, ()).in_other_types(gate.firing())
     for side in sides_of(asking):
         found = tried(side, trying, budget)
         if found.failures:

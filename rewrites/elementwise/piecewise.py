@@ -10,7 +10,9 @@
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, ne, rule, union
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Name, Settings, Tensor
@@ -71,6 +73,14 @@ def settings_with(p: Pieces) -> Settings | None:
 
 
 @hosted()
+def has_kernel_with(p: Pieces, x: Fact) -> bool:
+    """onnxruntime has the function in the type of x: no LeakyRelu in float64."""
+    found = _function(p)
+    wide = x.dtype == TensorProto.DOUBLE
+    return bool(is_kernel_float(x)) and not (wide and found is not None and found[0] == "LeakyRelu")
+
+
+@hosted()
 def is_line(p: Pieces) -> bool:
     """It is x itself."""
     return bool(p[1] == LINE)
@@ -111,5 +121,5 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 def known_function(y: Tensor, x: Tensor, p: Pieces):
     """y = Relu(x), Abs(x), LeakyRelu(x), Clip(x) or x, where y is that on each piece"""
     found, whole = eq(p, pieces(y, x)), unary(op_with(p), settings_with(p), x)
-    yield rule(found, kernel(is_kernel_float(x)), then=union(y, whole), because=LOST)
+    yield rule(found, kernel(has_kernel_with(p, x)), then=union(y, whole), because=LOST)
     yield rule(found, is_line(p), guard(ne(y, x)), then=union(y, x), because=LOST)

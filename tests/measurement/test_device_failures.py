@@ -37,7 +37,7 @@ DEVICE = """
             sys.exit("Traceback: nonsense")
         if rule == "once" and not os.path.exists("once"):
             open("once", "w").close()
-            while "PARENT" in os.environ and not os.path.exists("journal"):
+            while "PARENT" in os.environ and not (os.path.exists("journal") and os.path.getsize("journal")):
                 time.sleep(0.05)
             os.kill(os.getppid() if "PARENT" in os.environ else os.getpid(), signal.SIGKILL)
         answer = {"micros": 7.0, "device": "other" if rule == "other" else "d"}

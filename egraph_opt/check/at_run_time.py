@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_arguments
-from egraph_opt.check.variants import input_like, with_leaves
+from egraph_opt.check.variants import dims_of, with_input
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
@@ -27,29 +27,17 @@ def with_operands_at_run_time(example: Example) -> Iterator[Example]:
     """Each constant an input; each zero point that is not there an input."""
     for value in example.operands.values:
         if value.const_value is not None:
-            yield _as_input(example, value)
+            yield with_input(example, value, dims_of(value))
     for node in nodes_of(example):
         if node.head.name in QUANTIZING and node.arguments[2].head.name == "none":
             yield from _with_zero_point(example, node)
 
 
-def _as_input(example: Example, old: ir.Value) -> Example:
-    def changed(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        assert value is not old or known.shape is not None
-        return input_like(value, known.shape or (), known.dtype) if value is old else (value, known)
-
-    return with_leaves(example, changed)
-
-
 def _with_zero_point(example: Example, node: Expression) -> Iterator[Example]:
-    place = QUANTIZING[node.head.name]
-    quantized = node.arguments[0]
-    if place > 0:
-        dtype = node.arguments[place].head.value
-    elif quantized.head.name == "leaf":
-        dtype = example.operands.facts[quantized.arguments[0].head.value].dtype
-    else:
+    place, quantized = QUANTIZING[node.head.name], place_of_leaf(node.arguments[0])
+    if place < 0 and quantized < 0:
         return
+    dtype = node.arguments[place].head.value if place > 0 else example.operands.facts[quantized].dtype
     value = ir.Value(name="zero", type=ir.TensorType(ir.DataType(dtype)), shape=ir.Shape(()))
     operands = example.operands.with_leaf(value, Fact(dtype, ()))
     known = leaf(len(operands.values) - 1)

@@ -6,6 +6,7 @@ The tables make few terms of some laws, and of none do they make all that a cond
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from egraph_opt.check.at_run_time import with_operands_at_run_time
@@ -86,12 +87,20 @@ def beside(
 
 def related(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:
     """What differs from examples in several things that belong together, of each kind so many."""
-    plain = [example for example in examples if not operators_in(roots_of(example)) & PICKY]
-    for changed in RELATED:
+    plain = _not_picky(examples)
+    for changed in (*RELATED, partial(with_other_ranges, numbers=sorted(numbers))):
         yield from spread([other for example in plain for other in changed(example)], most)
     yield from map(without_names, plain)
-    named = sorted(numbers)
-    yield from spread([other for example in plain for other in with_other_ranges(example, named)], most)
+
+
+def known_later(examples: Sequence[Example], most: int) -> Iterator[Example]:
+    """Some of many examples with operands that only a run knows."""
+    for example in spread(_not_picky(examples), most):
+        yield from with_operands_at_run_time(example)
+
+
+def _not_picky(examples: Sequence[Example]) -> list[Example]:
+    return [example for example in examples if not operators_in(roots_of(example)) & PICKY]
 
 
 def _near(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.check import tables
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression
 
@@ -35,8 +35,7 @@ def _divisor(node: Expression) -> int:
     """The number of the leaf by which a node divides; -1 where it does not, or by something computed."""
     if node.head.name != "binary" or node.arguments[0].head.value not in DIVIDING:
         return -1
-    second = node.arguments[2]
-    return int(second.arguments[0].head.value) if second.head.name == "leaf" else -1
+    return place_of_leaf(node.arguments[2])
 
 
 def _others(array: Any) -> Iterator[Any]:

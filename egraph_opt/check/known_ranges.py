@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import combinations, islice, permutations, product
 
 from onnx import TensorProto
 
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced
 from egraph_opt.check.variants import dims_of, input_like
 from egraph_opt.facts.dtypes import INTEGERS
@@ -48,33 +48,34 @@ def with_other_ranges(example: Example, numbers: Sequence[float]) -> Iterator[Ex
     Args:
         numbers: those that the law names.
     """
-    nodes = [node for node in nodes_of(example) if _range(node) is not None][:MOST]
-    known = {node: found for node in nodes if (found := _range(node)) is not None}
+    found = ((node, _range(node)) for node in nodes_of(example))
+    known = dict(islice(((node, ends) for node, ends in found if ends is not None), MOST))
     named = sorted({int(n) for n in (*numbers, *ENDS) if 1 < n < 2**63 and n == int(n)})
-    for node in nodes:
+    for node in known:
         for other in _moved(known[node], named):
             yield _with_ranges(example, {node: other})
-    for one, two in permutations(nodes, 2):
+    for one, two in permutations(known, 2):
         low, high = known[one]
         for step in (-1, 0, 1):  # one begins where the other ends
             yield _with_ranges(example, {one: (known[two][1] + step, max(high, known[two][1] + step))})
         for number in named:
             yield _with_ranges(example, {one: (low, number - 1), two: (min(known[two][0], SMALL), SMALL)})
-        if nodes.index(one) < nodes.index(two):
-            for ranges in product(_moved(known[one], ()), _moved(known[two], ())):
-                yield _with_ranges(example, dict(zip((one, two), ranges, strict=True)))
         for more in ENDS:
             for other in _moved(known[two], ()):
                 yield _with_ranges(example, {one: (low, more), two: other})
+    for one, two in combinations(known, 2):
+        for ranges in product(_moved(known[one], ()), _moved(known[two], ())):
+            yield _with_ranges(example, dict(zip((one, two), ranges, strict=True)))
     yield from _of_wide_inputs(example)
 
 
 def _of_wide_inputs(example: Example) -> Iterator[Example]:
     """An input of integers that a cast widens as one of the wider type, of which one end is far from 0."""
     for node in nodes_of(example):
-        if node.head.name != "cast" or node.arguments[0].head.name != "leaf":
+        place = place_of_leaf(node.arguments[0]) if node.head.name == "cast" else -1
+        if place < 0:
             continue
-        place, to = node.arguments[0].arguments[0].head.value, node.arguments[1].head.value
+        to = node.arguments[1].head.value
         old = example.operands.values[place]
         if to in FAR and example.operands.facts[place].dtype in INTEGERS and old.const_value is None:
             value, known = input_like(old, dims_of(old), to)

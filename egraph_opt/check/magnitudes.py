@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.check import tables
-from egraph_opt.check.scope import attributes_in, nodes_of, roots_of
+from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
 from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.variants import resized
 from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS
@@ -64,28 +64,23 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
 def _beyond_casts(example: Example) -> Iterator[Example]:
     """Each constant a number that a narrower type, to which something is cast, does not hold."""
     types = {node.arguments[1].head.value for node in nodes_of(example) if node.head.name == "cast"}
-    for place in _constants(example)[0]:
+    for place in floats_of(example)[0]:
         own = example.operands.facts[place].dtype
         for dtype in sorted(types & set(BEYOND)):
-            if own != dtype and dtype in BEYOND and own in HOLDS[dtype]:
+            if own != dtype and own in HOLDS[dtype]:
                 for number in BEYOND[dtype]:
-                    yield replace(example, operands=_with_numbers(example.operands, {place: number}))
+                    yield replace(example, operands=with_numbers(example.operands, {place: number}))
 
 
 def _of_high_powers(example: Example) -> Iterator[Example]:
     """Exponents that are constants, and attributes called power, high, and all other constants beneath 1."""
-    constants, _ = _constants(example)
-    raised = {
-        node.arguments[2].arguments[0].head.value
-        for node in nodes_of(example)
-        if node.head.name == "binary"
-        and node.arguments[0].head.value == "Pow"
-        and node.arguments[2].head.name == "leaf"
-    }
+    constants, _ = floats_of(example)
+    powers = (node for node in nodes_of(example) if node.head.name == "binary")
+    raised = {place_of_leaf(node.arguments[2]) for node in powers if node.arguments[0].head.value == "Pow"}
     term = transformed(example.term, _with_high_p)
     if raised.intersection(constants) or term != example.term:
         numbers = {place: HIGH_POWER if place in raised else BENEATH for place in constants}
-        yield replace(example, term=term, operands=_with_numbers(example.operands, numbers))
+        yield replace(example, term=term, operands=with_numbers(example.operands, numbers))
 
 
 def _with_high_p(part: Expression) -> Expression:
@@ -113,7 +108,7 @@ def _adds_nothing(part: Expression) -> bool:
     return part.head.name in ADDING_NOTHING
 
 
-def _constants(example: Example) -> tuple[list[int], list[int]]:
+def floats_of(example: Example) -> tuple[list[int], list[int]]:
     """The places of constants of floats, and of inputs."""
     pairs = zip(example.operands.values, example.operands.facts, strict=True)
     floats = [(k, value) for k, (value, known) in enumerate(pairs) if known.dtype in ALL_FLOATS]
@@ -122,21 +117,21 @@ def _constants(example: Example) -> tuple[list[int], list[int]]:
 
 
 def _with_a_huge_one(example: Example) -> Iterator[Example]:
-    constants, _ = _constants(example)
+    constants, _ = floats_of(example)
     values = example.operands.values
     for huge in constants if len(constants) > 1 else ():
         if np.prod(_lengths(values[huge].shape)) <= tables.KNOWN_ELEMENTS:
             numbers = dict.fromkeys(constants, 1.0) | {huge: _most(values[huge])}
-            yield replace(example, operands=_with_numbers(example.operands, numbers))
+            yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _all_alike(example: Example) -> Iterator[Example]:
-    constants, inputs = _constants(example)
+    constants, inputs = floats_of(example)
     for number in TOGETHER if constants else ():
         for also in ([], *([k] for k in inputs if len(inputs) > 1)):
             if len(constants) + len(also) > 1:
                 numbers = dict.fromkeys((*constants, *also), number)
-                yield replace(example, operands=_with_numbers(example.operands, numbers))
+                yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _most(value: ir.Value) -> float:
@@ -145,7 +140,7 @@ def _most(value: ir.Value) -> float:
     return min(tables.NEAR_THE_END, 0.9 * most)
 
 
-def _with_numbers(operands: Operands, numbers: Mapping[int, float]) -> Operands:
+def with_numbers(operands: Operands, numbers: Mapping[int, float]) -> Operands:
     """The same leaves, some of which are one number throughout."""
     for place, number in numbers.items():
         value = operands.values[place]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_arguments
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -14,13 +14,13 @@ from egraph_opt.operators.expressions import Expression, constant
 def with_more_groups(example: Example) -> Iterator[Example]:
     """Each convolution of a known weight in twice as many groups, and with one for each channel."""
     for node in nodes_of(example):
-        if node.head.name == "conv" and node.arguments[1].head.name == "leaf":
+        if node.head.name == "conv" and place_of_leaf(node.arguments[1]) >= 0:
             yield from _of(example, node)
 
 
 def _of(example: Example, node: Expression) -> Iterator[Example]:
     _, weight, _, window = node.arguments
-    place = int(weight.arguments[0].head.value)
+    place = place_of_leaf(weight)
     known = example.operands.values[place].const_value
     array = None if known is None else known.numpy()
     channels = 0 if array is None or array.ndim < 2 else array.shape[1]

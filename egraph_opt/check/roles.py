@@ -3,7 +3,7 @@ suit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import onnx
 from onnx import numpy_helper
 
 from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
+from egraph_opt.inference.elementwise import COMPARISONS
 
 Role = Literal["value", "index", "count", "view", "divisor"]
 
@@ -52,9 +53,6 @@ ORDINARY = (1e-3, 1e4)
 DIVIDED, ADDING = frozenset({"Div", "Mod"}), frozenset({"Add", "Sub"})
 """Operators of which one operand is a divisor, and a summand."""
 
-COMPARING = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
-"""Operators that answer which of two numbers is larger, or whether they are equal."""
-
 DIVIDING = frozenset({"Div", "Mod", "ReduceMean", "Mean"})
 
 
@@ -77,24 +75,22 @@ def constants_of(model: onnx.ModelProto, operators: frozenset[str]) -> frozenset
     """Operands of some operators that are constants, all of one number."""
     constants = _constants(model)
     read = (name for n in model.graph.node if n.op_type in operators for name in n.input[-2:])
-    found = (constants[name].ravel() for name in read if name in constants)
-    whole = (
-        array for array in found if array.size and array.dtype.kind in "iuf" and (array == array[0]).all()
-    )
-    numbers = (float(array[0]) for array in whole)
-    return frozenset(n for n in numbers if np.isfinite(n) and ORDINARY[0] <= abs(n) <= ORDINARY[1])
+    numbers = _numbers_throughout(constants[name] for name in read if name in constants)
+    return frozenset(n for n in numbers if ORDINARY[0] <= abs(n) <= ORDINARY[1])
 
 
 def compared_with(model: onnx.ModelProto) -> frozenset[float]:
     """The numbers that constants of a model are throughout, where anything is compared in it."""
-    if not any(node.op_type in COMPARING for node in model.graph.node):
+    if not any(node.op_type in COMPARISONS for node in model.graph.node):
         return frozenset()
-    found = (array.ravel() for array in _constants(model).values() if array.dtype.kind in "iuf")
-    return frozenset(
-        float(array[0])
-        for array in found
-        if array.size and np.isfinite(array[0]) and (array == array[0]).all()
-    )
+    return _numbers_throughout(_constants(model).values())
+
+
+def _numbers_throughout(arrays: Iterable[np.ndarray[Any, Any]]) -> frozenset[float]:
+    """The finite numbers that some arrays have in every element."""
+    found = (array.ravel() for array in arrays if array.size and array.dtype.kind in "iuf")
+    numbers = (float(array[0]) for array in found if (array == array[0]).all())
+    return frozenset(filter(np.isfinite, numbers))
 
 
 def _is_float(node: onnx.NodeProto, types: Mapping[str, int]) -> bool:

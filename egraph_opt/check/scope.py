@@ -254,6 +254,11 @@ def operators_in(terms: Iterable[Expression]) -> set[str]:
     return {head.name for head in found if isinstance(head, Function)}
 
 
+def place_of_leaf(term: Expression) -> int:
+    """The number of the leaf that a term is; -1 where it is something computed."""
+    return int(term.arguments[0].head.value) if term.head.name == "leaf" else -1
+
+
 def attributes_in(part: Expression) -> tuple[int, ...]:
     """The places of an operator's attributes; the number of a leaf or of an output is none."""
     if not isinstance(part.head, Function) or part.head.name not in operators():

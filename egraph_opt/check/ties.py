@@ -14,10 +14,11 @@ import numpy as np
 import onnx
 
 from egraph_opt.check.alternatives import rebuilt_original
-from egraph_opt.check.roles import COMPARING
+from egraph_opt.check.magnitudes import floats_of, with_numbers
 from egraph_opt.check.runner import TermRunner
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.terms import lower_example
+from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression
 
@@ -33,48 +34,34 @@ LENGTH = 2
 
 def with_tied_comparisons(example: Example) -> Iterator[Example]:
     """Each constant with which something computed is compared, what that is of one of these numbers."""
+    constants, _ = floats_of(example)
     for node in nodes_of(example):
-        if node.head.name != "binary" or node.arguments[0].head.value not in COMPARING:
+        if node.head.name != "binary" or node.arguments[0].head.value not in COMPARISONS:
             continue
         for known, computed in (node.arguments[1:], node.arguments[:0:-1]):
-            place = known.arguments[0].head.value if known.head.name == "leaf" else -1
+            place = place_of_leaf(known)
             if (
                 place < 0
-                or computed.head.name == "leaf"
+                or place_of_leaf(computed) >= 0
                 or example.operands.values[place].const_value is None
             ):
                 continue
             for number in FRACTIONS:
-                yield from _tied(_with_fractions(example, place, number), place, computed, number)
+                others = dict.fromkeys((k for k in constants if k != place), number)
+                made = replace(example, operands=with_numbers(example.operands, others))
+                for result in _results(made, computed, number):
+                    yield replace(made, operands=with_numbers(made.operands, {place: result}))
 
 
-def _with_fractions(example: Example, besides: int, number: float) -> Example:
-    """All constants of floats but one a number throughout."""
-    operands = example.operands
-    for k, value in enumerate(operands.values):
-        array = None if value.const_value is None else value.const_value.numpy()
-        if k != besides and array is not None and array.dtype.kind == "f":
-            operands = operands.with_constant(k, np.full_like(array, number))
-    return replace(example, operands=operands)
-
-
-def _tied(example: Example, place: int, computed: Expression, number: float) -> Iterator[Example]:
-    """A comparison with what is computed of inputs that hold a number."""
-    old = example.operands.values[place].const_value
-    assert old is not None
-    array = old.numpy()
+def _results(example: Example, computed: Expression, number: float) -> list[float]:
+    """What comes out of a term of inputs that hold a number, each finite result once."""
     try:
         lowered = lower_example(replace(example, term=computed), example.opset)
         runner = TermRunner(rebuilt_original(lowered, example.opset))
         found = [runner.run(_feeds(runner.model, n, number))[0] for n in WHOLE]
     except Exception:  # what is near an example need not run
-        return
-    numbers = dict.fromkeys(float(each.flat[0]) for each in found if each.size)
-    for result in filter(np.isfinite, numbers):
-        with np.errstate(all="ignore"):
-            yield replace(
-                example, operands=example.operands.with_constant(place, np.full_like(array, result))
-            )
+        return []
+    return list(filter(np.isfinite, dict.fromkeys(float(each.flat[0]) for each in found if each.size)))
 
 
 def _feeds(model: onnx.ModelProto, whole: int, number: float) -> dict[str, Any]:

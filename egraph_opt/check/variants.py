@@ -214,12 +214,18 @@ def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Ex
     for value in example.operands.values:
         for axis, size in enumerate(dims_of(value) if value.const_value is None else ()):
             if isinstance(size, int):
-                dims = (*dims_of(value)[:axis], change(size), *dims_of(value)[axis + 1 :])
-                yield with_leaves(example, partial(_in_place, value, dims))
+                yield with_input(
+                    example, value, (*dims_of(value)[:axis], change(size), *dims_of(value)[axis + 1 :])
+                )
 
 
-def _in_place(old: ir.Value, dims: Dims, value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-    return input_like(value, dims, known.dtype) if value is old else (value, known)
+def with_input(example: Example, old: ir.Value, dims: Dims) -> Example:
+    """The same term, with an input of some dims in the place of a leaf."""
+
+    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+        return input_like(value, dims, known.dtype) if value is old else (value, known)
+
+    return with_leaves(example, leaf)
 
 
 def small_ones(example: Example) -> Iterator[Example]:

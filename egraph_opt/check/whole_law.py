@@ -10,15 +10,14 @@ from itertools import count, repeat
 
 import numpy as np
 
-from egraph_opt.check.at_run_time import with_operands_at_run_time
-from egraph_opt.check.beside_examples import beside, related
+from egraph_opt.check.beside_examples import beside, known_later, related
 from egraph_opt.check.choices import spread
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
-from egraph_opt.check.neighbours import OPSETS, PICKY
+from egraph_opt.check.neighbours import OPSETS
 from egraph_opt.check.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally, nodes_of, operators_in, roots_of
+from egraph_opt.check.scope import host_tally, nodes_of, operators_in
 from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
@@ -216,10 +215,8 @@ class _Gate:
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
         bits = self.law.numerics == "bitwise"
-        plain = [e for v in self.holds() if not operators_in(roots_of(e := v.candidate.example)) & PICKY]
-        made = spread(plain, AT_RUN_TIME)
-        known_later = [other for example in made for other in with_operands_at_run_time(example)]
-        for alike in _by_model([*related(firing, self.trying.numbers, most), *known_later]):
+        later = known_later([verdict.candidate.example for verdict in self.holds()], AT_RUN_TIME)
+        for alike in _by_model([*related(firing, self.trying.numbers, most), *later]):
             self._beside(self.trying.fired(alike))
         found = beside(firing, self.trying.numbers, most, few=few, long=casts, bits=bits)
         number = count()

@@ -2,6 +2,7 @@
 beside the bound are rounded to it."""
 
 import math
+from functools import partial
 
 import numpy as np
 from onnx import TensorProto as T
@@ -13,6 +14,8 @@ from egraph_opt.operators.quantization import BYTES, QUANTIZED, is_one_scale
 from egraph_opt.rewrites.quantization.round_trips import zero_of
 
 from . import fires_on, wrong
+
+NUMPY = {T.FLOAT: np.float32, T.DOUBLE: np.float64}
 
 # --- products, which are rounded --------------------------------------------------------------------------
 
@@ -102,12 +105,18 @@ def integer_above(c: Fact, x: Fact, t: DataType) -> Number | None:
     return math.ceil(c.splat)
 
 
-def _is_less(number):
+def _compared(op, integers, floats, number):
+    """Integers compared with a number, as floats."""
+
     def witness(g):
-        floats = cast(g.input((3,), T.INT32), T.FLOAT)
-        return binary("Less", floats, g.constant(np.float32(number)))
+        numbers = cast(g.input((3,), integers), floats)
+        return binary(op, numbers, g.constant(np.array(number, NUMPY[floats]), floats))
 
     return witness
+
+
+_is_less = partial(_compared, "Less", T.INT32, T.FLOAT)
+_is_equal = partial(_compared, "Equal", T.INT64, T.DOUBLE)
 
 
 @wrong("bitwise", _is_less(2**24 + 4), values=(2**24 + 3, 1, 5), examples=fires_on(_is_less(2.5)))
@@ -126,14 +135,6 @@ def integer_of(c: Fact, x: Fact, t: DataType) -> Number | None:
     if c.splat is None or x.dtype != T.INT64 or t != T.DOUBLE or not is_bound(c, 2**62):
         return None
     return int(c.splat) if c.splat == int(c.splat) else None
-
-
-def _is_equal(number):
-    def witness(g):
-        doubles = cast(g.input((3,), T.INT64), T.DOUBLE)
-        return binary("Equal", doubles, g.constant(np.array(number, np.float64), T.DOUBLE))
-
-    return witness
 
 
 @wrong("bitwise", _is_equal(2**53 + 4), values=(2**53 + 5, 1, 5), examples=fires_on(_is_equal(3)))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import onnx
 import onnx_ir as ir
 
+from egraph_opt.cost.constant_nodes import constant_nodes
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.pricing import given_of, original_choice, price
 from egraph_opt.cost.views import Prices
@@ -21,6 +22,9 @@ from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.operators.declaration import operators
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
+
+FOLD_BYTES = 1 << 30
+"""Constants are folded however much bigger they become."""
 
 
 def rewritten_model(choice: Choice, opset: int) -> onnx.ModelProto:
@@ -134,7 +138,7 @@ class _EveryNode(CostModel):
 
 
 def prices_of(lowered: Lowered, snapshot: Snapshot) -> Prices:
-    return price(lowered, snapshot, _EveryNode(), {}, [], fold_bytes=1 << 30)
+    return price(lowered, snapshot, _EveryNode(), {}, [], fold_bytes=FOLD_BYTES)
 
 
 def snapshot_as_written(lowered: Lowered) -> Snapshot:
@@ -160,6 +164,6 @@ def snapshot_as_written(lowered: Lowered) -> Snapshot:
 def rebuilt_original(lowered: Lowered, opset: int) -> onnx.ModelProto:
     """A lowered example as ONNX again, no law applied; pseudo-operators are erased."""
     snapshot = snapshot_as_written(lowered)
-    prices = prices_of(lowered, snapshot)
-    choice = Choice(lowered, snapshot, original_choice(snapshot, prices), prices.computed)
+    computed = constant_nodes(lowered, snapshot, FOLD_BYTES)
+    choice = Choice(lowered, snapshot, original_choice(snapshot, computed), computed)
     return rewritten_model(choice, opset)

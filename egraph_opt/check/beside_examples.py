@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
+from egraph_opt.check.around_images import with_windows_around_images
 from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
@@ -43,7 +44,7 @@ SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
-    *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons),
+    *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
 )
 """What changes in several things at once."""
 

@@ -24,14 +24,14 @@ DIVIDING = frozenset({"Div", "Mod"})
 
 def with_other_divisors(example: Example) -> Iterator[Callable[[], Example]]:
     """Each divisor that is a constant, all of it another number."""
-    for place in sorted(set(map(_divisor, nodes_of(example))) - {-1}):
+    for place in sorted(set(map(divisor_of, nodes_of(example))) - {-1}):
         value = example.operands.values[place].const_value
         array = None if value is None else value.numpy()
         if array is not None and array.dtype.kind in "iuf":
             yield from (partial(_with, example, place, other) for other in _others(array))
 
 
-def _divisor(node: Expression) -> int:
+def divisor_of(node: Expression) -> int:
     """The number of the leaf by which a node divides; -1 where it does not, or by something computed."""
     if node.head.name != "binary" or node.arguments[0].head.value not in DIVIDING:
         return -1

@@ -1,5 +1,6 @@
 """An example whose operands lie between other bounds: each bound one more or less, two of them at once, at
-the end of a type or of what the law names, and where one range begins beside the end of another.
+the end of a type or of what the law names, and where one range begins beside the end of another, or is
+divided by a part of it.
 
 What a law asks of ranges is as a rule a sum or an order of their ends, and off by one at one of them.
 """
@@ -12,6 +13,8 @@ from itertools import combinations, islice, permutations, product
 
 from onnx import TensorProto
 
+from egraph_opt.check.divisors import divisor_of
+from egraph_opt.check.magnitudes import with_numbers
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced
 from egraph_opt.check.variants import dims_of, input_like
@@ -67,6 +70,22 @@ def with_other_ranges(example: Example, numbers: Sequence[float]) -> Iterator[Ex
         for ranges in product(_moved(known[one], ()), _moved(known[two], ())):
             yield _with_ranges(example, dict(zip((one, two), ranges, strict=True)))
     yield from _of_wide_inputs(example)
+    yield from _divided(example, known, named)
+
+
+def _divided(example: Example, known: dict[Expression, Range], named: Sequence[int]) -> Iterator[Example]:
+    """What is divided by a constant ends at a number that the law names, and the divisor is a part of it."""
+    facts, values = example.operands.facts, example.operands.values
+    for node in nodes_of(example):
+        place = divisor_of(node)
+        if place < 0 or node.arguments[1] not in known:
+            continue
+        if values[place].const_value is None or facts[place].dtype not in INTEGERS:
+            continue
+        for number in named:
+            made = _with_ranges(example, {node.arguments[1]: (known[node.arguments[1]][0], number)})
+            for divisor in (number // 4, number // 2 + 1):
+                yield replace(made, operands=with_numbers(made.operands, {place: divisor}))
 
 
 def _of_wide_inputs(example: Example) -> Iterator[Example]:

@@ -1,5 +1,6 @@
 """Constants of very different size: one near the end of its type, or of one that is cast to; all so large, or
-so small, that two of them have a product and three have none; factors of high powers, and many of them.
+so small, that two of them have a product and three have none; integers between floats; factors of high
+powers, and many of them.
 
 On such numbers an order of operations shows: what is combined first may leave the range of a type that the
 term as it was written never leaves.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import permutations
 
 import ml_dtypes
 import numpy as np
@@ -17,11 +19,12 @@ from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
-from egraph_opt.check.shorthands import transformed, with_arguments
+from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.variants import resized
 from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
+from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.expressions import Expression, Function, constant, parts
 
 TOGETHER = (1e15, 1e-20)
@@ -33,6 +36,14 @@ LONGER = 2
 BEYOND: dict[int, tuple[float, float]] = {TensorProto.FLOAT16: (7e4, 1e-8), TensorProto.FLOAT: (1e40, 1e-46)}
 """What a type does not hold, and a wider one does."""
 
+BETWEEN_FLOATS = {
+    TensorProto.INT32: 2**24 + 1,
+    TensorProto.UINT32: 2**24 + 1,
+    TensorProto.INT64: 2**53 + 1,
+    TensorProto.UINT64: 2**53 + 1,
+}
+"""Integers that floats of as many bits, in which a host function may compute, do not count to."""
+
 HIGH_POWER, BENEATH = 6, 1e-3
 """An exponent, and a factor of what is raised: without it large numbers leave the range of their type."""
 
@@ -42,21 +53,30 @@ MANY = 200
 FACTORS = frozenset({"Mul", "Div"})
 """Operators of two operands which add nothing: of sums large numbers leave nothing else."""
 
+SUMMANDS = frozenset({"Add", "Sub"})
+LARGE, OPPOSITE = 0.38, (-0.6, 0.6)
+"""Shares of the greatest number of a type: twice the first is one, three times it is none, but for the second
+that is added in between."""
+
 ADDING_NOTHING = frozenset({"leaf", "unary", "expand", "reshape", "transpose", "slice_", "gather"})
 
 
 def with_other_magnitudes(example: Example) -> Iterator[Example]:
-    """Each small constant of floats near the end of its type, beside ones; in products all alike, also with
-    one of several inputs; beyond the types that are cast to; beneath high powers; along axes of many factors.
+    """Each small constant of floats near the end of its type, beside ones; all alike with one of several
+    inputs, so that two have a product, or a sum; beyond the types that are cast to; integers between floats;
+    beneath high powers; along axes of many factors.
 
     Axes of one are longer as well: a sum of one overflows nothing.
     """
     for sized in (example, resized(example, {1}, LONGER)):
         yield from _with_a_huge_one(sized)
-        if all(map(_adds_nothing, (part for term in roots_of(sized) for part in parts(term)))):
+        if _consists_of(FACTORS, sized):
             yield from _all_alike(sized)
+        if _consists_of(SUMMANDS, sized):
+            yield from _of_large_summands(sized)
 
     yield from _beyond_casts(example)
+    yield from _between_floats(example)
     yield from _of_high_powers(example)
     yield from _of_many_factors(example)
 
@@ -70,6 +90,18 @@ def _beyond_casts(example: Example) -> Iterator[Example]:
             if own != dtype and own in HOLDS[dtype]:
                 for number in BEYOND[dtype]:
                     yield replace(example, operands=with_numbers(example.operands, {place: number}))
+
+
+def _between_floats(example: Example) -> Iterator[Example]:
+    """Each constant of integers with which is computed a number that no float is, beside twos."""
+    computing = (node.arguments for node in nodes_of(example) if node.head.name == "binary")
+    facts, values = example.operands.facts, example.operands.values
+    places = {place_of_leaf(operand) for arguments in computing for operand in arguments[1:]}
+    known = [k for k in sorted(places) if k >= 0 and values[k].const_value is not None]
+    integers = [k for k in known if facts[k].dtype in BETWEEN_FLOATS]
+    for large in integers:
+        numbers = dict.fromkeys(integers, 2) | {large: BETWEEN_FLOATS[facts[large].dtype]}
+        yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _of_high_powers(example: Example) -> Iterator[Example]:
@@ -100,12 +132,15 @@ def _of_many_factors(example: Example) -> Iterator[Example]:
             yield resized(example, {size}, MANY)
 
 
-def _adds_nothing(part: Expression) -> bool:
-    if not isinstance(part.head, Function):
-        return True
-    if part.head.name == "binary":
-        return part.arguments[0].head.value in FACTORS
-    return part.head.name in ADDING_NOTHING
+def _consists_of(functions: frozenset[str], example: Example) -> bool:
+    """Whether all operators of two operands are some, and all others only move elements."""
+    heads = (part for term in roots_of(example) for part in parts(term) if isinstance(part.head, Function))
+    return all(
+        part.arguments[0].head.value in functions
+        if part.head.name == "binary"
+        else part.head.name in ADDING_NOTHING
+        for part in heads
+    )
 
 
 def floats_of(example: Example) -> tuple[list[int], list[int]]:
@@ -134,10 +169,27 @@ def _all_alike(example: Example) -> Iterator[Example]:
                 yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
-def _most(value: ir.Value) -> float:
+def _of_large_summands(example: Example) -> Iterator[Example]:
+    """All constants large, and so is one of several inputs; to another one an opposite number is added."""
+    constants, inputs = floats_of(example)
+    for large, other in permutations(inputs, 2) if constants else ():
+        end = _end(example.operands.values[other])
+        operands = with_numbers(example.operands, dict.fromkeys((*constants, large), LARGE * end))
+        for share in OPPOSITE:
+            more = operands.with_leaf(operands.values[constants[0]], operands.facts[constants[0]])
+            place = len(more.values) - 1
+            term = replaced(example.term, {leaf(other): leaf(other) + leaf(place)})
+            yield replace(example, term=term, operands=with_numbers(more, {place: share * end}))
+
+
+def _end(value: ir.Value) -> float:
+    """The greatest number of a type."""
     assert value.dtype is not None
-    most = float(ml_dtypes.finfo(value.dtype.numpy()).max)  # type: ignore[no-untyped-call]
-    return min(tables.NEAR_THE_END, 0.9 * most)
+    return float(ml_dtypes.finfo(value.dtype.numpy()).max)  # type: ignore[no-untyped-call]
+
+
+def _most(value: ir.Value) -> float:
+    return min(tables.NEAR_THE_END, 0.9 * _end(value))
 
 
 def with_numbers(operands: Operands, numbers: Mapping[int, float]) -> Operands:

@@ -32,8 +32,9 @@ CONSTANTS = 3
 """Other values of a constant."""
 
 
-def side_by_side(example: Example) -> Iterator[Example]:
-    """An example with another term of its operands: another attribute or operator, other or swapped operands.
+def side_by_side(example: Example) -> list[list[Example]]:
+    """An example with another term of its operands, by kind: another attribute or operator, swapped or other
+    operands.
 
     What the two terms have in common is one in both.
     """
@@ -43,10 +44,13 @@ def side_by_side(example: Example) -> Iterator[Example]:
         dict.fromkeys(_swapped(example)),
     )
     kinds = [[replace(example, term=term) for term in kind] for kind in terms]
-    for kind in (*kinds, list(_of_other_leaves(example))):
-        typed = (other for other in _from_afar(kind) if lowered_if_typed(other) is not None)
-        for other in islice(typed, MOST):
-            yield replace(other, term=(*roots_of(example), *roots_of(other)), fires=False)
+    return [
+        [
+            replace(other, term=(*roots_of(example), *roots_of(other)), fires=False)
+            for other in islice((o for o in _from_afar(kind) if lowered_if_typed(o) is not None), MOST)
+        ]
+        for kind in (*kinds, list(_of_other_leaves(example)))
+    ]
 
 
 def _from_afar(items: Sequence[Example]) -> Iterator[Example]:

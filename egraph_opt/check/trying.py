@@ -3,12 +3,10 @@ term."""
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import CodeType
 from typing import Any
 
 from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
@@ -16,6 +14,7 @@ from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.inputs import BY_CLASS, ORDINARY
+from egraph_opt.check.named_numbers import constants_of, numbers_of
 from egraph_opt.check.outcomes import Failure, Tally
 from egraph_opt.check.terms import output_value, show_all, shown
 from egraph_opt.check.trials import MOST_ADDED, Original
@@ -24,15 +23,9 @@ from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.laws.statements import Guard
-from egraph_opt.operators.declaration import Literal
-from egraph_opt.operators.expressions import Constant, parts
-
-LARGEST_TABLE = 32
-"""Of a table in which a law's host function looks something up: larger ones are not about numbers."""
 
 LARGEST_SYMBOL = 24
 """What a symbol counts as where elements are counted."""
@@ -51,17 +44,32 @@ class TriedTerm:
 
     Attributes:
         original: the term as it was written, with every inner value as an output.
+        snapshot: what the law makes of it, where that is known.
     """
 
     example: Example
     lowered: Lowered
     original: Original
+    snapshot: Snapshot | None = None
 
     @property
     def size(self) -> int:
         """Operators first, then elements: what is smaller is easier to read."""
         elements = sum(array.size for trial in self.original.trials[:1] for array in trial.feeds.values())
         return 1000 * len(self.lowered.terms) + int(elements)
+
+
+@dataclass(frozen=True)
+class FiredTerm:
+    """A term on which a law may do something, which need be no term that anybody runs.
+
+    Attributes:
+        snapshot: what the law makes of it; None where to make that again tells more, as which rule fails.
+    """
+
+    example: Example
+    lowered: Lowered
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ class Trying:
     def __post_init__(self) -> None:
         required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
         self.laws = tuple(sorted({self.law, *required}, key=lambda law: law.key))
-        self.numbers = frozenset(_numbers(self.law))
+        self.numbers = frozenset(numbers_of(self.law))
         # Without its guards a law may write what nobody runs, and is judged by the reference there.
         self.needs_kernels = self.guards or not any(
             isinstance(condition, Guard) and condition.purpose == "kernel"
@@ -113,7 +121,7 @@ class Trying:
         return self.law.ruleset == ASSUME
 
     def candidate(
-        self, example: Example, *, reference: bool = True, turn: int | None = None
+        self, term: Example | FiredTerm, *, reference: bool = True, turn: int | None = None
     ) -> TriedTerm | None:
         """A term as it is written; None where nobody runs it, or ONNX is wrong about its shapes.
 
@@ -121,46 +129,51 @@ class Trying:
             turn: run it on a part of each table of inputs, this one in turn, and not on all.
         """
         try:
-            lowered = lowered_at(example)
-            if any(map(_is_huge, lowered.facts)):
+            fired = term if isinstance(term, FiredTerm) else FiredTerm(term, lowered_at(term))
+            if any(map(_is_huge, fired.lowered.facts)):
                 return None
-            candidate = self._tried(example, lowered, reference=reference, turn=turn)
+            candidate = self._tried(fired, reference=reference, turn=turn)
         except Exception:  # operands that do not suit an operator make inference fail in many ways
             return None
         original = candidate.original
         fits = original.is_valid and original.runs and _is_as_inferred(candidate.lowered, candidate.original)
         return candidate if fits else None
 
-    def fired(self, examples: Sequence[Example]) -> Iterator[Example]:
+    def fired(self, examples: Sequence[Example]) -> Iterator[FiredTerm]:
         """Those of some examples, of one opset and the same limits, on which the law may do something.
 
         What is near an example need be no term that anybody runs; to run each of them would take long, and on
         most of them a law does nothing.
         """
-        lowered = list(zip(examples, map(lowered_if_typed, examples), strict=True))
-        typed = [(example, term) for example, term in lowered if term is not None]
+        lowered = ((example, lowered_if_typed(example)) for example in examples)
+        typed = [FiredTerm(example, term) for example, term in lowered if term is not None]
         for k in range(0, len(typed), ASKED):
             several = typed[k : k + ASKED]
-            limits = several[0][0].limits
+            limits = several[0].example.limits
             try:
-                snapshots, report = saturated(self.laws, [t for _, t in several], limits, guards=self.guards)
+                snapshots, report = saturated(
+                    self.laws, [term.lowered for term in several], limits, guards=self.guards
+                )
             except UnsoundLawError:  # by what runs, perhaps
-                yield from (example for example, _ in several)
+                yield from several
                 continue
-            for (example, term), snapshot in zip(several, snapshots, strict=True):
-                if report.failed or _is_changed(term, snapshot):
-                    yield example
+            # A rule is shown where a term runs on which it matches, and these need not run.
+            tells_more = report.failed or self._matched(report).keys() - self.rules.keys()
+            for term, snapshot in zip(several, snapshots, strict=True):
+                if report.failed or _is_changed(term.lowered, snapshot):
+                    yield term if tells_more else replace(term, snapshot=snapshot)
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
         """The same of an example of the author, whoever runs it; what goes wrong is raised."""
-        return self._tried(example, lowered_at(example), reference=reference, turn=None)
+        return self._tried(FiredTerm(example, lowered_at(example)), reference=reference, turn=None)
 
-    def _tried(self, example: Example, lowered: Lowered, *, reference: bool, turn: int | None) -> TriedTerm:
+    def _tried(self, term: FiredTerm, *, reference: bool, turn: int | None) -> TriedTerm:
+        lowered = term.lowered
         show_all(lowered)
         lowered.own_types = self.law.numerics in ("bitwise", "finite")  # as where no more is allowed
         model = rebuilt_original(lowered, lowered.opset)
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
-        known = frozenset[float]() if self.is_assumed else _constants(lowered)
+        known = frozenset[float]() if self.is_assumed else constants_of(lowered)
         numbers = frozenset() if ordinary else self.numbers | known
         kinds = ORDINARY if self.is_assumed else BY_CLASS[self.law.numerics]
         original = Original(
@@ -172,33 +185,38 @@ class Trying:
             kernels=self.needs_kernels,
             turn=turn,
         )
-        return TriedTerm(example, lowered, original)
+        return TriedTerm(term.example, lowered, original, term.snapshot)
 
     def verdicts(self, candidates: Sequence[TriedTerm], *, rounds: int = 1) -> list[Verdict]:
         """What comes of terms of one opset and of the same limits."""
-        if not candidates:
-            return []
-        limits = candidates[0].example.limits
-        try:
-            snapshots, report = saturated(
-                self.laws, [s.lowered for s in candidates], limits, rounds=rounds, guards=self.guards
-            )
-        except UnsoundLawError as error:
-            if len(candidates) == 1 and str(error).startswith(ORIGINAL):
-                return [Verdict(candidates[0])]  # what is near an example may contradict itself
-            if len(candidates) == 1:
+        known = [candidate.snapshot for candidate in candidates]
+        missing = [candidate for candidate in candidates if candidate.snapshot is None]
+        if missing:
+            limits, terms = missing[0].example.limits, [candidate.lowered for candidate in missing]
+            try:
+                found, report = saturated(self.laws, terms, limits, rounds=rounds, guards=self.guards)
+            except UnsoundLawError as error:
+                if len(candidates) > 1:
+                    return [v for candidate in candidates for v in self.verdicts([candidate], rounds=rounds)]
+                if str(error).startswith(ORIGINAL):
+                    return [Verdict(candidates[0])]  # what is near an example may contradict itself
                 return [Verdict(candidates[0], changed=True, failure=Failure(_clash(error)))]
-            return [v for candidate in candidates for v in self.verdicts([candidate], rounds=rounds)]
-        self._count(report)
-        if report.failed:
-            return [Verdict(candidates[0], changed=True, failure=Failure("; ".join(report.failed)))]
-        return [self._compared(s, snapshot) for s, snapshot in zip(candidates, snapshots, strict=True)]
+            self.rules.update(self._matched(report))
+            if report.failed:
+                return [Verdict(missing[0], changed=True, failure=Failure("; ".join(report.failed)))]
+            made = iter(found)
+            known = [next(made) if snapshot is None else snapshot for snapshot in known]
+        return [
+            self._compared(c, snapshot)
+            for c, snapshot in zip(candidates, known, strict=True)
+            if snapshot is not None
+        ]
 
-    def _count(self, report: SaturationReport) -> None:
+    def _matched(self, report: SaturationReport) -> Counter[str]:
+        """How often each rule of the law matched."""
         prefix = f"{self.law.key}#"
-        for name, count in report.rule_matches.items():
-            if name.startswith(prefix) and count:
-                self.rules[name.removeprefix(prefix)] += count
+        matches = report.rule_matches.items()
+        return Counter({name.removeprefix(prefix): n for name, n in matches if n and name.startswith(prefix)})
 
     def _compared(self, candidate: TriedTerm, snapshot: Snapshot) -> Verdict:
         lowered, original = candidate.lowered, candidate.original
@@ -266,9 +284,10 @@ def place_of(law: Law, rule: str = "") -> str:
 
 
 def lowered_if_typed(example: Example) -> Lowered | None:
-    """A term as it is written, where inference finds nothing wrong with it."""
+    """A term as it is written, all that is in it an output, where inference finds nothing wrong with it."""
     try:
         lowered = lowered_at(example)
+        show_all(lowered)
     except Exception:  # operands that do not suit an operator make inference fail in many ways
         return None
     typed = all(fact is None or fact == ABSENT or fact.dtype > 0 for fact in lowered.facts)
@@ -294,39 +313,6 @@ def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
             ):
                 return False
     return True
-
-
-def _numbers(law: Law) -> Iterable[float]:
-    """The numbers that a law names, in its statements, the host functions that it calls, and their tables."""
-    pending: list[Any] = list(statements(law))
-    for function in (inspect.unwrap(each.function) for each in host_functions(law)):
-        tables = (function.__globals__.get(name) for name in function.__code__.co_names)
-        pending += [
-            function.__code__,
-            *(t for t in tables if isinstance(t, dict) and len(t) <= LARGEST_TABLE),
-        ]
-    while pending:
-        item = pending.pop()
-        if hasattr(item, "arguments"):
-            pending += [p.head.value for p in parts(item) if isinstance(p.head, Constant)]
-        elif isinstance(item, Literal):
-            pending += item.values
-        elif isinstance(item, (int, float)) and not isinstance(item, bool):
-            yield float(item)
-        elif isinstance(item, CodeType):
-            pending += item.co_consts
-        elif isinstance(item, (tuple, list)):
-            pending += item
-        elif isinstance(item, dict):
-            pending += item.values()
-        elif hasattr(item, "__dataclass_fields__"):
-            pending += [getattr(item, name) for name in item.__dataclass_fields__ if name != "line"]
-
-
-def _constants(lowered: Lowered) -> frozenset[float]:
-    """The numbers that constants of a term are throughout."""
-    found = (fact.splat for fact in lowered.facts if fact is not None and fact.splat is not None)
-    return frozenset(float(n) for n in found if isinstance(n, (int, float)))
 
 
 def _clash(error: UnsoundLawError) -> str:

@@ -86,15 +86,16 @@ def with_given(
     return answer
 
 
-def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
+def original_choice(snapshot: Snapshot, computed: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """The original graph as a choice: per class its earliest original e-node, which cannot be cyclic.
 
-    Constants are computed as they are in every choice.
+    Args:
+        computed: as in `Prices`; constants are computed as they are in every choice.
     """
     choice = np.full(snapshot.n_classes, -1, dtype=np.int32)
     for node in snapshot.term_node[::-1]:
         choice[snapshot.node_class[node]] = node
-    return np.where(prices.computed >= 0, prices.computed, choice).astype(np.int32)
+    return np.where(computed >= 0, computed, choice).astype(np.int32)
 
 
 def standing_in(view: PricingView, original: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | None:

@@ -185,7 +185,7 @@ def compiled(
     bare = view.free()
     problem = problem_of(lowered, snapshot, bare)
     reduced, given = presolve_at_any_cost(problem), given_of(snapshot, bare)
-    original = original_choice(snapshot, bare)
+    original = original_choice(snapshot, bare.computed)
     used = used_part(problem, original)
     if not np.isfinite(problem.cost[used[used >= 0]]).all():
         return Compiled(view, problem, reduced, None, None, given)

@@ -59,7 +59,7 @@ def _choice(region: Region, fold_bytes: int, used: Counter[str]) -> Choice:
     snapshot = region.snapshot
     compiled = region.compiled(key_of(cost_model(PLAIN), {}, fold_bytes))
     bare = compiled.view.free()
-    original = original_choice(snapshot, bare)
+    original = original_choice(snapshot, bare.computed)
     chosen = original.copy()
     taken = np.zeros(snapshot.n_classes, dtype=bool)
     for node in np.flatnonzero(np.isfinite(bare.cost) & (snapshot.made_by > 0)).tolist():

@@ -7,9 +7,12 @@ import pytest
 from onnx import TensorProto
 
 from egraph_opt.check import LawRefusedError, check_law
+from egraph_opt.check.agreement import is_no_rounding
+from egraph_opt.check.around_images import with_windows_around_images
 from egraph_opt.check.blocks import block_of, sequence_lengths, time_axis
 from egraph_opt.check.choices import Choices
 from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
@@ -22,7 +25,21 @@ from egraph_opt.inference.constants import array_fact
 from egraph_opt.laws import Operands, Tensor, hosted, kernel, listed, relu, rewrite
 from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law
-from egraph_opt.operators import cast, conv, dequantize, none, quantize, reduce, resize, unary, variadic
+from egraph_opt.operators import (
+    PoolWindow,
+    cast,
+    conv,
+    dequantize,
+    gather,
+    group_norm,
+    none,
+    pool,
+    quantize,
+    reduce,
+    resize,
+    unary,
+    variadic,
+)
 from egraph_opt.operators.linear import ConvWindow
 from egraph_opt.operators.scattering import lengths
 from egraph_opt.operators.terms import opset
@@ -198,3 +215,55 @@ def test_a_convolution_is_tried_in_more_groups() -> None:
     found = list(with_more_groups(made))
     assert [other.operands.facts[1].shape for other in found] == [(2, 2, 1, 1), (2, 1, 1, 1)]
     assert [other.term.arguments[3].head.value.group for other in found] == [2, 4]
+
+
+def test_channels_are_normalised_in_more_groups_and_mixed_in_the_last_ones_only() -> None:
+    settings = (("epsilon", 1e-5), ("num_groups", 2))
+
+    def ordered(g: Operands):
+        normal = group_norm(g.input((1, 6, 4)), g.random(6), g.random(6), settings)
+        return gather(normal, g.constant(np.array([2, 1, 0, 5, 4, 3])), 1)
+
+    found = {
+        dict(other.term.arguments[0].arguments[3].head.value)["num_groups"]: other.operands.facts[3].data
+        for other in with_more_groups(example(ordered))
+    }
+    assert found == {2: (0, 1, 3, 2, 4, 5), 3: (0, 1, 2, 4, 3, 5), 6: (0, 1, 2, 3, 5, 4)}
+
+
+def test_of_integers_one_is_no_float_beside_twos() -> None:
+    made = example(lambda g: g.input((3,), TensorProto.INT64) + g.constant(5) + g.constant(6))
+    found = [[fact.splat for fact in other.operands.facts[1:]] for other in with_other_magnitudes(made)]
+    assert found == [[2**53 + 1, 2], [2, 2**53 + 1]]
+
+
+def test_large_summands_stay_in_their_type_since_one_between_them_is_opposite() -> None:
+    made = example(lambda g: ((g.input((2,)) + g.constant(1.0)) + g.input((2,))) + g.constant(2.0))
+    most, law = float(np.finfo(np.float32).max), _law(turned_twice)
+    found = [e for e in with_other_magnitudes(made) if len(e.operands.facts) == 5]
+    shares = {tuple(round(f.splat / most, 1) if f.const else None for f in e.operands.facts) for e in found}
+    assert {(0.4, 0.4, None, 0.4, -0.6), (None, 0.4, 0.4, 0.4, -0.6)} <= shares
+    assert any(candidate is not None for candidate in map(Trying(law).candidate, found))
+
+
+def test_what_is_divided_ends_where_a_law_says_and_the_divisor_is_a_part_of_that() -> None:
+    bounds = (("max", 255), ("min", 0))
+    made = example(
+        lambda g: unary("Clip", bounds, g.input((3,), TensorProto.INT64)) / g.constant(np.int64(10))
+    )
+    found = [(repr(other.term), other.operands.facts[1].splat) for other in with_other_ranges(made, (4095,))]
+    assert {n for term, n in found if "('max', 4095)" in term} == {10, 1023, 2048}
+
+
+def test_a_window_of_a_pool_lies_around_its_image() -> None:
+    window = PoolWindow((3, 3), (2, 2), (1,) * 4, (1, 1))
+    made = example(lambda g: pool("MaxPool", g.input((1, 2, 5, 5)), window))
+    first, *_ = with_windows_around_images(made)
+    assert first.operands.facts[0].shape == (1, 2, 2, 2)
+    candidate = Trying(_law(turned_twice)).candidate(first)
+    assert candidate is not None and candidate.original.trials[0].expected[0].max() < -1e38
+
+
+def test_the_greatest_of_nothing_is_no_rounding() -> None:
+    nothing = np.array([np.finfo(np.float32).min], np.float32)
+    assert is_no_rounding(np.zeros(1, np.float32), nothing) and not is_no_rounding(nothing, nothing)

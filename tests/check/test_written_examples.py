@@ -27,7 +27,7 @@ def _by_engine(example: Example) -> onnx.ModelProto:
     snapshot, _ = saturate_terms(lowered, (), {}, nodes=5000, rounds=1, seconds=60, strict=True)
     prices = prices_of(lowered, snapshot)
     return rewritten_model(
-        Choice(lowered, snapshot, original_choice(snapshot, prices), prices.computed), lowered.opset
+        Choice(lowered, snapshot, original_choice(snapshot, prices.computed), prices.computed), lowered.opset
     )
 
 

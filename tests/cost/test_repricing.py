@@ -80,7 +80,7 @@ def test_solving_costs_what_extracting_from_scratch_costs(cost: str) -> None:
     prices = price(*args, model, {"N": 1}, [], fold_bytes=saturated.limits.fold_bytes)
     problem = problem_of(*args, prices)
     check(problem, solved.solution)
-    original = used_part(problem, original_choice(region.snapshot, prices))
+    original = used_part(problem, original_choice(region.snapshot, prices.computed))
     assert solved.solution.cost == extract(problem, incumbent=original).cost
     report = saturated.extract(model, verify=False).report
     assert (report.cost.after, report.cost.gap) == (solved.solution.cost, 0.0)

@@ -177,7 +177,7 @@ def every_node_agrees(
     """What e-nodes of the main graph compute something else than their class, or are of another type."""
     lowered, snapshot = region.lowered, region.snapshot
     prices = price(lowered, snapshot, cost_model("nodes"), {}, [()] * len(lowered.kept), fold_bytes=1 << 20)
-    choice = Choice(lowered, snapshot, original_choice(snapshot, prices).copy(), prices.computed, {})
+    choice = Choice(lowered, snapshot, original_choice(snapshot, prices.computed).copy(), prices.computed, {})
     if any(r is not region for r in region.walk()):
         return []  # bodies are graphs of their own, which this does not write
     writer = _EveryNode(choice, 10, np.isfinite(prices.cost))

@@ -1,0 +1,233 @@
+"""The stages of the gate: each tries a law on more, and raises where it goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, repeat
+
+from egraph_opt.check.beside_examples import beside, known_later, related
+from egraph_opt.check.choices import spread
+from egraph_opt.check.neighbours import OPSETS
+from egraph_opt.check.refusal import LawRefusedError, refused
+from egraph_opt.check.scope import nodes_of, operators_in
+from egraph_opt.check.side_by_side import side_by_side
+from egraph_opt.check.sides import Side, sides_of
+from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
+from egraph_opt.check.trials import NO_KERNEL
+from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, place_of
+from egraph_opt.check.variants import variants
+from egraph_opt.laws.law import Example, Law
+
+FRUITLESS = 32
+"""Tries after which no term is expected of a statement that the author's examples show."""
+
+IN_PLACE = 4
+"""Terms of each statement that are taken for examples where the author wrote none."""
+
+IN_TYPE, TYPED = "in ", 24
+"""What the names of variants in other types begin with, and how many are tried for kernels in an opset."""
+
+LATER_OPSETS = tuple(opset for opset in OPSETS if opset > 11)
+"""Those in which onnxruntime has kernels of most types."""
+
+PAIRED = 16
+"""Terms that the tables made that are paired with what is near them, each of other operators."""
+
+AT_RUN_TIME = 32
+"""Terms that the tables made of which constants become inputs as well."""
+
+ROUNDS = 4
+"""Rounds of a law on the examples that its author wrote, which may show several steps."""
+
+
+def _of_each(found: Iterable[Verdict], kind: Callable[[Example], object]) -> list[Example]:
+    """Of terms that the tables made a small one of each kind; those that tell something apart first.
+
+    Near the smallest of all most operands are single elements, or none.
+    """
+    by_kind: dict[object, Example] = {}
+    for term in sorted((verdict.candidate for verdict in found), key=_single_elements_last):
+        by_kind.setdefault(kind(term.example), term.example)
+    return list(by_kind.values())
+
+
+def _single_elements_last(term: TriedTerm) -> tuple[bool, int, int]:
+    shapes = [fact.shape for fact in term.example.operands.facts if fact.shape is not None]
+    return any(0 in shape for shape in shapes), sum(set(shape) <= {1} for shape in shapes), term.size
+
+
+def _ranks(example: Example) -> object:
+    return tuple(fact.rank for fact in example.operands.facts)
+
+
+def _wording(example: Example) -> tuple[str, ...]:
+    """The operators of a term with what names them: one of many that say the same has to do."""
+    return tuple(f"{n.head.name} {n.arguments[0].head if n.arguments else ''}" for n in nodes_of(example))
+
+
+def _by_model(examples: Iterable[Example]) -> Iterable[list[Example]]:
+    """Examples that are saturated together: of one opset, and with the same limits."""
+    together: dict[object, list[Example]] = {}
+    for example in examples:
+        together.setdefault((example.opset, example.limits), []).append(example)
+    return together.values()
+
+
+@dataclass
+class Gate:
+    """A law and what has been tried of it.
+
+    Args:
+        written: the author's examples.
+        fruitless: tries after which no term is expected of a statement that these show.
+
+    Attributes:
+        found: by statement what came of the terms that the tables made.
+
+    Raises:
+        LawRefusedError: by each of its methods, on which the law goes wrong.
+    """
+
+    law: Law
+    trying: Trying
+    written: Sequence[Example]
+    fruitless: int = FRUITLESS
+    found: dict[str, Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
+
+    def examples(self, written: Sequence[Example]) -> None:
+        """Those of the author: where the law is to fire it does, else not, and nothing goes wrong."""
+        together: dict[object, list[Example]] = {}
+        for example in written:
+            together.setdefault((example.fires, example.opset, example.limits), []).append(example)
+        for alike in together.values():
+            if len(alike) == 1 or not self._all_as_written(alike):
+                for example in alike:  # which of them it is
+                    self._example(example)
+
+    def _all_as_written(self, examples: Sequence[Example]) -> bool:
+        """Whether examples that are to fire alike do, saturated together."""
+        before = self.trying.rules.copy()
+        candidates = list(map(self._candidate, examples))
+        verdicts = self.guarded.verdicts(candidates, rounds=ROUNDS)
+        fired, fires = self.trying.rules != before, examples[0].fires
+        right = len(verdicts) == len(examples) and not any(verdict.failure for verdict in verdicts)
+        if right and (all(verdict.changed for verdict in verdicts) if fires else not fired):
+            return True
+        self.trying.rules.clear()
+        self.trying.rules.update(before)
+        return False
+
+    def _candidate(self, example: Example) -> TriedTerm:
+        candidate = self.guarded.written(example)
+        if example.fires and not candidate.original.runs:
+            raise LawRefusedError(f"{place_of(self.law)}: {self.law.key}: nobody runs {example.term!r}")
+        return candidate
+
+    def _example(self, example: Example) -> None:
+        before = self.trying.rules.total()
+        (verdict,) = self.guarded.verdicts([self._candidate(example)], rounds=ROUNDS)
+        if verdict.failure is not None:
+            raise refused(self.law, "", [verdict], [])
+        self._assert_fires(example, self.trying.rules.total() > before, verdict)
+
+    def _assert_fires(self, example: Example, fired: bool, verdict: Verdict) -> None:
+        place = f"{place_of(self.law)}: {self.law.key}"
+        if not example.fires:
+            if fired:
+                raise LawRefusedError(f"{place} fired where it must not ({example.why}): {example.term!r}")
+        elif not fired:
+            raise LawRefusedError(f"{place} did not fire: {example.term!r}")
+        elif not verdict.changed:
+            raise LawRefusedError(
+                f"{place} fired and added nothing that can be written to a class of {example.term!r}"
+            )
+
+    def firing(self) -> list[Example]:
+        """The author's examples on which the law fires, or small terms that the tables made."""
+        written = [example for example in self.written if example.fires]
+        small = (_of_each(found.holds, _ranks) for found in self.found.values())
+        return written or [each for terms in small for each in spread(terms, IN_PLACE)]
+
+    def in_other_types(self, firing: Sequence[Example]) -> None:
+        """Examples in other types and opsets, for which there may be no kernel; nothing else is looked at."""
+        typed = [other for each in firing for name, other in variants(each) if name.startswith(IN_TYPE)]
+        found = [replace(each, opset=opset) for opset in LATER_OPSETS for each in spread(typed, TYPED)]
+        for alike in _by_model(found):
+            self._beside(self.trying.fired(alike), count(), only=NO_KERNEL)
+
+    def variants(self, most: int, *, few: bool) -> None:
+        """What is beside the author's examples, on which the law need not fire."""
+        firing = self.firing()
+        terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
+        casts = "cast" in operators_in(terms)  # to types that may count less far
+        bits = self.law.numerics == "bitwise"
+        later = known_later([verdict.candidate.example for verdict in self.holds()], AT_RUN_TIME)
+        for alike in _by_model([*related(firing, self.trying.numbers, most), *later]):
+            self._beside(self.trying.fired(alike))
+        found = beside(firing, self.trying.numbers, most, few=few, long=casts, bits=bits)
+        number = count()
+        for alike in _by_model(found):
+            self._beside(self.trying.fired(alike), number)
+
+    def _beside(
+        self, examples: Iterable[Example | FiredTerm], number: Iterator[int] | None = None, *, only: str = ""
+    ) -> None:
+        """Try what is beside examples; where they are counted, all but the first on a part of the inputs, in
+        turn.
+
+        Args:
+            only: what a failure says that counts.
+        """
+        whole = number is None
+        made = (
+            self.trying.candidate(each, reference=whole, turn=None if k < WHOLE else k)
+            for k, each in zip(number or repeat(0), examples, strict=False)
+        )
+        candidates = [candidate for candidate in made if candidate is not None]
+        for k in range(0, len(candidates), BATCH):
+            verdicts = self.trying.verdicts(candidates[k : k + BATCH])
+            failures = [(verdict, verdict.failure) for verdict in verdicts if verdict.failure is not None]
+            wrong = [verdict for verdict, failure in failures if only in failure.message]
+            if wrong:
+                raise refused(self.law, "", wrong, [])
+
+    def pairs(self, most: int) -> None:
+        """Terms side by side with what is near them, where tables or shorthands tell them apart."""
+        if not self.law.uses:
+            return
+        shown = [example for example in self.written if example.fires]
+        number = count(WHOLE)
+        for examples in (shown, spread(_of_each(self.holds(), _wording), PAIRED)):
+            if not examples:
+                continue
+            kinds = zip(*map(side_by_side, examples), strict=True)
+            # A key that forgets an attribute is what to look for; there are more pairs of other kinds.
+            attributes, *others = (list(chain.from_iterable(kind)) for kind in kinds)
+            chosen = [pair for kind in others for pair in spread(kind, most // len(others))]
+            for alike in _by_model([*spread(attributes, most), *chosen]):
+                self._beside(alike, number)
+
+    def statement(self, side: Side, terms: int) -> None:
+        """Terms that the tables make of one statement."""
+        shown = side.rule in self.trying.rules
+        budget = TrialBudget(terms, fruitless=self.fruitless, shown=True) if shown else TrialBudget(terms)
+        found = tried(side, self.trying, budget)
+        known = self.found.setdefault(side.rule, Outcome())
+        known.tried += found.tried
+        known.changed += found.changed
+        known.holds += found.holds
+        if found.failures:
+            raise refused(self.law, side.rule, found.failures, known.holds)
+
+    def untried(self) -> tuple[str, ...]:
+        """Statements that no term shows, nor an example of the author."""
+        return tuple(
+            rule for rule, found in self.found.items() if not found.changed and rule not in self.trying.rules
+        )
+
+    def holds(self) -> list[Verdict]:
+        return [verdict for found in self.found.values() for verdict in found.holds]

@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from egraph_opt.check.scope import nodes_of, place_of_leaf
+from egraph_opt.check.shorthands import replaced, with_arguments
 from egraph_opt.check.variants import constant_like, input_like, with_leaves, with_one_size
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import constant
 
 ROW, COLUMN = (3,), (2, 1)
 MOST = 5
@@ -29,15 +32,31 @@ RELATED = ((2.0, 0.5, 0), (2.0, 2.0, 0), (1.0, 1.0, 5), (1.0, 1.0, -5))
 
 def with_crossed_operands(example: Example) -> Iterator[Example]:
     """One axis of one input of length 1; each vector as a column; of every two operands one a row and the
-    other a column; others stay."""
+    other a column, also beside a view of one element; others stay."""
     yield from with_one_size(example, lambda size: 1)
     values = example.operands.values
     for place, value in enumerate(values):
         if value.shape is not None and len(value.shape) == 1 and isinstance(value.shape[0], int):
             yield _with_shape(example, place, (value.shape[0], 1))
-    for row, column in permutations(range(min(len(values), MOST)), 2):
-        yield _with_shape(_with_shape(example, row, ROW), column, COLUMN)
+    yield from _crossed(example)
     yield from _with_related_constants(example)
+    yield from _beside_views_of_one(example)
+
+
+def _crossed(example: Example) -> Iterator[Example]:
+    for row, column in permutations(range(min(len(example.operands.values), MOST)), 2):
+        yield _with_shape(_with_shape(example, row, ROW), column, COLUMN)
+
+
+def _beside_views_of_one(example: Example) -> Iterator[Example]:
+    """Beside a view of one element, of which either axis may be the new one, others are crossed."""
+    for node in nodes_of(example):
+        place = place_of_leaf(node.arguments[0]) if node.head.name == "reshape" else -1
+        if place >= 0:
+            old = node.arguments[1]
+            view = with_arguments(node, (node.arguments[0], constant((1,) * len(COLUMN), old.sort)))
+            made = replace(example, term=replaced(example.term, {node: view}))
+            yield from _crossed(_with_shape(made, place, (1,)))
 
 
 def _with_related_constants(example: Example) -> Iterator[Example]:

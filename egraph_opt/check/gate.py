@@ -159,16 +159,19 @@ class Gate:
         for alike in _by_model(found):
             self._beside(self.trying.fired(alike), count(), only=NO_KERNEL)
 
+    def related(self, most: int) -> None:
+        """What differs from examples in several things that belong together, on which the law need not
+        fire."""
+        later = known_later([verdict.candidate.example for verdict in self.holds()], AT_RUN_TIME)
+        for alike in _by_model([*related(self.firing(), self.trying.numbers, most), *later]):
+            self._beside(self.trying.fired(alike))
+
     def variants(self, most: int, *, few: bool) -> None:
-        """What is beside the author's examples, on which the law need not fire."""
-        firing = self.firing()
+        """What differs from examples in one thing or two, on which the law need not fire."""
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
         bits = self.law.numerics == "bitwise"
-        later = known_later([verdict.candidate.example for verdict in self.holds()], AT_RUN_TIME)
-        for alike in _by_model([*related(firing, self.trying.numbers, most), *later]):
-            self._beside(self.trying.fired(alike))
-        found = beside(firing, self.trying.numbers, most, few=few, long=casts, bits=bits)
+        found = beside(self.firing(), self.trying.numbers, most, few=few, long=casts, bits=bits)
         number = count()
         for alike in _by_model(found):
             self._beside(self.trying.fired(alike), number)

@@ -118,6 +118,9 @@ LADDER = ((-(2**63), 2**64), (-(2**31), 2**31 - 1), (-(2**15), 2**15), (-129, 12
 BEYOND_BYTES = (65_537, 257, 129)
 """Indices that types of fewer bits do not hold."""
 
+INDICES_IN_TURN = 24
+"""Small indices that inputs of few elements hold in turn, so that every two of them meet."""
+
 NARROW_LADDER = ((-4097, 4097), (-129, 129), (-3, 3), (0, 255))
 """Ranges of integers of which float16 makes no infinity, and squares are no larger than int32."""
 
@@ -313,9 +316,22 @@ class Trials:
                 feeds = integers(base, ranges, known, self.seed, part=(k, count))
                 where = f"integers, seed {self.seed}"
                 yield lambda f=feeds, w=where: self._pair.compare(f, w, WIDE_INTEGERS, wide=True)  # type: ignore[misc]
-        if indices:
-            feeds = integers(base, indices, known, self.seed)
-            yield lambda: self._pair.compare(feeds, f"indices from -1 on, seed {self.seed}", ORDINARY)
+                if ladder is NARROW_LADDER and rounds(base, "f", 1):
+                    both = spread(
+                        feeds,
+                        "near",
+                        self._constants.thresholds,
+                        self.seed,
+                        part=(k, count),
+                        bounds=self.assume,
+                    )
+                    where = f"near floats and integers, seed {self.seed}"
+                    yield lambda f=both, w=where: self._pair.compare(f, w, REAL_RANGES["near"])  # type: ignore[misc]
+        count = rounds({n: base[n] for n in indices}, "iu", INDICES_IN_TURN)
+        for k in range(count):
+            feeds = integers(base, indices, known, self.seed, part=(k, count))
+            where = f"indices from -1 on, seed {self.seed}"
+            yield lambda f=feeds, w=where: self._pair.compare(f, w, ORDINARY)  # type: ignore[misc]
         dividing = [n for n in names if feeds_to[n] and feeds_to[n] <= DIVISIONS]
         if dividing and divide_safely(self._models, dividing):
             both_signs = divisible(base, dividing, self.seed)

@@ -9,6 +9,7 @@ of all inputs of ordinary size: a nearest element is one of those that were inte
 of which a sum of a few hundred products loses some, and what jumps may land on the other side.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from egraph_opt.laws.algebra import exp, varies
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
 from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary, where
 from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, gemm
+from egraph_opt.rewrites.conditions.channels import LARGEST, known_elements
 from egraph_opt.rewrites.conditions.operands import is_comparison
 
 law = laws_of("approximate", serves="arithmetic")
@@ -125,8 +127,10 @@ _STEEP = frozenset(
 
 @hosted()
 def are_double(*operands: Fact) -> bool:
-    """Float64 all, computed when the model runs."""
-    return all(f.dtype == T.DOUBLE for f in operands) and not all(f.const for f in operands)
+    """Float64 all, computed when the model runs, of numbers that float32 has, as far as they are known."""
+    known = (v for f in operands for v in known_elements(f) or ())
+    held = all(abs(v) <= LARGEST[T.FLOAT] or not math.isfinite(v) for v in known)
+    return held and all(f.dtype == T.DOUBLE for f in operands) and not all(f.const for f in operands)
 
 
 @hosted()
@@ -155,6 +159,7 @@ def _double_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, c = g.input(("N", 4), T.DOUBLE), g.constant(rng.standard_normal(4), T.DOUBLE)
     yield g.fires(exp(x))
+    yield g.near_miss(x + g.constant(1e40, T.DOUBLE), why="float32 has no such number")
     yield g.near_miss(c + c, why="a constant is computed once, in float64")
     yield g.near_miss(binary("Pow", x, g.constant(1000.0, T.DOUBLE)), why="that is beyond float32")
     yield g.near_miss(unary("IsNaN", (), x), why="the answer is no float")

@@ -125,6 +125,27 @@ def test_what_is_divided_takes_all_numbers_only_where_no_divisor_is_minus_one() 
     assert reached([model(text.format(-1))], ["x"]) == {"x": {("Div", 0)}}
 
 
+@pytest.mark.parametrize(("most", "operands"), [(9, set()), (10**6, {("Gather", 1)})])
+def test_what_a_clip_makes_small_is_no_index_of_an_input(most: int, operands: set[tuple[str, int]]) -> None:
+    made = model(f"""g (float[9] x, int64[2] i) => (float[2] y) {{
+        low = Constant <value_int = -1> ()
+        high = Constant <value_int = {most}> ()
+        j = Clip (i, low, high)
+        y = Gather (x, j)
+    }}""")
+    assert reached([made], ["i"]) == {"i": operands}
+
+
+def test_what_a_clip_makes_may_be_a_divisor_that_is_0() -> None:
+    made = model("""g (int64[4] x, int64[4] i) => (int64[4] z) {
+        low = Constant <value_int = -1> ()
+        high = Constant <value_int = 9> ()
+        j = Clip (i, low, high)
+        z = Div (x, j)
+    }""")
+    assert reached([made], ["i"]) == {"i": {("Div", 1)}}
+
+
 def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:
     made = model(
         """g (float[n] x, bool b) => (float[m] y) {

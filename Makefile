@@ -37,7 +37,7 @@ growth: $(VENV)/.dev
 fixed-points: $(VENV)/.models
 	$(BIN)/python benchmarks/fixed_points.py trained $(wildcard $(FOLDER)) $(OPTIONS)
 
-# All wrong laws, of which `make test` tries one in 64, and that each is wrong.
+# All wrong laws, of which `make test` tries a few, and that each is wrong.
 wrong: $(VENV)/.dev
 	ALL_WRONG_LAWS=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/check/test_wrong_laws.py tests/wrong $(OPTIONS)
 

@@ -1,9 +1,10 @@
 """Variations of a test that are run: of several opsets one, of many graphs a share; ALL_VARIATIONS=1: all.
 
 Tests of laws optimise the same graph in several opsets, shapes and spellings, others do the same to one model
-after another, which takes most of the time of the suite.  Which of them are run, follows from the sources of
-the engine and of its laws: the same sources run the same tests, and others, after a change, another share of
-them.  `make laws` runs all of its tests, and CI all variations once a week.
+after another, or to one wrong law, which takes most of the time of the suite.  Which of them are run, follows
+from the sources of the engine and of its laws: the same sources run the same tests, and others, after a
+change, another share of them.  `make laws` and `make wrong` run all of their tests, and CI all variations
+once a week.
 """
 
 from __future__ import annotations
@@ -20,27 +21,35 @@ SHARES = {
     "benchmarks/test_figures.py": 3,
     "benchmarks/test_stress.py": 3,
     "certificates/": 2,
+    "check/test_wrong_laws.py": 128,
     "cost_models/": 2,
     "egraph/test_relevance.py": 3,
     "extraction/test_lying_solver.py": 3,
     "fuzzing/test_random_graphs.py": 3,
     "inference/": 2,
-    "knowledge_bases/": 5,
+    "knowledge_bases/": 7,
     "lab/greedy/test_orders.py": 3,
     "model/test_streams.py": 3,
     "pipeline/test_fixed_points.py": 3,
     "pipeline/test_models.py": 3,
     "pipeline/test_quantised.py": 3,
     "pipeline/test_wrong_laws.py": 3,
-    "pipeline/": 2,
+    "pipeline/": 3,
+    "proofs/test_prover.py::test_a_wrong_law_is_not_proved": 60,
     "proofs/test_prover.py": 2,
-    "rewrites/": 5,
+    "rewrites/": 7,
     "semantics/test_meanings.py": 3,
+    "test_docs.py": 2,
     "test_every_command.py": 3,
-    "verification/test_isolated.py": 3,
+    "verification/test_isolated.py": 4,
+    "wrong/test_let_loose.py": 64,
+    "wrong/test_they_are_wrong.py::test_it_goes_wrong": 8,
 }
-"""Folders and files of tests of which variations are dealt: of so many one is run, and one at least.
+"""Folders, files and tests of which variations are dealt: of so many one is run, and one at least.
 The first that fits counts."""
+
+ALL = ("ALL_VARIATIONS", "ALL_WRONG_LAWS", "LAWS")
+"""Variables of the environment with which all are run: a law is accepted by both of its tests."""
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -49,7 +58,7 @@ SOURCES = ("egraph_opt", "rewrites", "cost_models")
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """The tests that are not run."""
-    if os.environ.get("ALL_VARIATIONS") or os.environ.get("LAWS"):  # a law is accepted by both of its tests
+    if any(map(os.environ.get, ALL)):
         return []
     begin = _digest_of_sources()
     found = [item for item in items if _share(item) > 1 and hasattr(item, "callspec")]
@@ -61,7 +70,8 @@ def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 def _share(item: pytest.Item) -> int:
     """Of how many variations of a test one is run."""
     path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
-    return next((share for place, share in SHARES.items() if path.startswith(place)), 1)
+    name = f"{path}::{item.name}"
+    return next((share for place, share in SHARES.items() if name.startswith(place)), 1)
 
 
 def _dealt(

@@ -18,7 +18,7 @@ from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.blocks import slices_in
 from egraph_opt.check.choices import Choices, chance, pick
 from egraph_opt.check.elements import Hints, elements, indices
-from egraph_opt.check.inputs import HALF_RANGE
+from egraph_opt.check.kinds import HALF_RANGE
 from egraph_opt.check.layers import layer_weights
 from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, any_shape, is_large, numbers_of
 from egraph_opt.check.operands import (

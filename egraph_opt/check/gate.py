@@ -8,13 +8,13 @@ from itertools import chain, count, repeat
 
 from egraph_opt.check.beside_examples import beside, known_later, related
 from egraph_opt.check.choices import spread
+from egraph_opt.check.comparing import NO_KERNEL
 from egraph_opt.check.neighbours import OPSETS
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import nodes_of, operators_in
 from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
-from egraph_opt.check.trials import NO_KERNEL
 from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, place_of
 from egraph_opt.check.variants import variants
 from egraph_opt.laws.law import Example, Law

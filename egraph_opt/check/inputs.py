@@ -1,12 +1,7 @@
-"""The table of inputs on which both sides of a law are run.
+"""The inputs on which both sides of a law are run: of each kind (`kinds`) so many sets that every input holds
+every value of its table.
 
-Every value of a table is in every input at least once: small inputs are fed several times.  Which tables,
-follows from what the law claims (`laws.exactness`): a `bitwise` law holds for whatever elements there are; a
-`finite` one promises something of each element where all is finite; a `reassociates` law something of sums
-as a whole, and that what is finite stays finite up to `RANGE`, also where all of a row is one number, of
-which differences leave their rounding.  All of them get numbers of every magnitude,
-and what is around the numbers that the law itself names: a threshold shows beside it only.
-
+All of them get what is around the numbers that the law itself names: a threshold shows beside it only.
 Operands that are indices, counts or divisors get what suits those, by operand and not by graph.
 """
 
@@ -16,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -24,65 +19,12 @@ import numpy.typing as npt
 import onnx
 
 from egraph_opt.check import tables
+from egraph_opt.check.kinds import DIVISORS, HALF_RANGE, INTEGERS, RANGE, SHARE, TABLES, Kind
 from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, compared_with, constants_of, roles_of
 from egraph_opt.check.sizes import symbol_of
 from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
-from egraph_opt.laws.exactness import Numerics
 
-Kind = Literal[
-    "normal",
-    "wide",
-    "tiny",
-    "special",
-    "moderate",
-    "every size",
-    "large",
-    "level",
-    "alike",
-    "ends",
-    "low",
-    "small values",
-    "multiples",
-    "cancelling",
-    "ties",
-]
 Feeds = dict[str, npt.NDArray[Any]]
-
-SPECIAL = (
-    *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 2.5),
-    *(1e30, -1e30, 1e-40, -1e-40, 6e4, 3.4e38, -3.4e38, 2.0**24 + 1, 2.0**31),
-    *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
-)
-MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 10.0, -50.0, 1e-3, 20.5, 60.0)
-RANGE = 1e9
-"""Of numbers up to this, and of float16 up to `HALF_RANGE`, every exact law keeps finite what is finite."""
-
-HALF_RANGE = 32.0
-
-LARGE = (0.0, 1.0, -1.0, 89.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
-BEYOND_ON_THE_WAY = (88.8, 89.2, -88.8, -103.5, 1.5e19, -1.5e19, 11.3, -11.3, 709.9)
-"""Numbers of which Exp, or the square, is not finite though half of it would be, in one of the types."""
-
-EVERY_SIZE = (
-    *BEYOND_ON_THE_WAY,
-    *(0.0, -0.0, 1.0, -1.0, 100.0, -100.0, 1e15, -1e15, 1e30, -1e30, 3.4e38, -3.4e38, 3e-6, 1e-30, 2e-38),
-    *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
-)
-TABLES: Mapping[str, tuple[float, ...]] = {
-    "special": SPECIAL,
-    "moderate": MODERATE,
-    "large": LARGE,
-    "every size": EVERY_SIZE,
-}
-SHARE = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
-"""The share of elements that are from the table."""
-
-INTEGERS = (
-    *(0, 1, -1, 2, -2, 3, -3, 5, 7, 100, -100, 127, 128, 255, 256, -129, 2**16 + 1),
-    *(2**24 + 1, 2**31 - 1, -(2**31), 2**31, 2**32 + 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
-)
-DIVISORS = (1, 2, 3, 7, -2, -3, 100)
-"""Division by zero ends the process, and so does that of the least integer by -1."""
 
 MOST_KEPT = 2**12
 """Elements of an input that is kept for the next term."""
@@ -90,30 +32,11 @@ MOST_KEPT = 2**12
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
-BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
-    "bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties"),
-    "finite": ("normal", "alike", "wide", "ends", "every size", "multiples", "ties"),
-    "reassociates": (
-        *("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
-        *("multiples", "cancelling", "ties"),
-    ),
-    "approximate": ("normal", "low", "moderate"),
-}
-"""What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
-integers that are all the greatest of their type, or the least, of which sums are large, or in order among
-large ones; floats in order, apart or next to each other; "low" are numbers all far below 0, of which much is
-small, and "small values" those of which all that functions with values around one make is small; "multiples"
-those of constants that something is divided by, and what is next to them; "cancelling" all near the opposite
-of a constant that something is added to, so that a large weight behind the sum does no harm; "ties", where
-something is compared, constants and the numbers next to them."""
-
 SMALL_BELOW = frozenset("Exp Sigmoid Softplus Elu Celu Selu Gelu Swish Mish Erf Tanh Softmax".split())
 """Functions that are 0 or level far below 0."""
 
 PLACES = frozenset({"ArgMax", "ArgMin", "TopK"})
 """Operators that answer where numbers are."""
-
-INTEGERS_OR_BOOL = INTEGER_TYPES | {onnx.TensorProto.BOOL}
 
 UNKNOWN_RANKS = ((3,), (1,), (2, 3), ())
 """Shapes of inputs of any rank, in turns."""
@@ -121,11 +44,10 @@ UNKNOWN_RANKS = ((3,), (1,), (2, 3), ())
 FACTORS = (1, 2, 3, 5, 6, 7, 11, 13, 23, 47, 99, 100)
 """By which a divisor is multiplied."""
 
-ORDINARY: tuple[Kind, ...] = ("normal",)
-"""What a law is fed with that takes for granted that nothing is odd."""
-
 EPSILON = float(np.finfo(np.float32).eps)
 """The step of float32 at 1."""
+
+INTEGERS_OR_BOOL = INTEGER_TYPES | {onnx.TensorProto.BOOL}
 
 
 class Inputs:

@@ -12,8 +12,9 @@ from typing import Any
 from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
+from egraph_opt.check.comparing import compare
 from egraph_opt.check.cycles import written_on_the_original
-from egraph_opt.check.inputs import BY_CLASS, ORDINARY
+from egraph_opt.check.kinds import BY_CLASS, ORDINARY
 from egraph_opt.check.named_numbers import constants_of, numbers_of
 from egraph_opt.check.outcomes import Failure, Tally
 from egraph_opt.check.terms import output_value, show_all, shown
@@ -237,7 +238,7 @@ class Trying:
             model = rewritten_model(alternative, opset)
         except Exception as error:  # a wrong law may write what cannot be rebuilt, for many reasons
             return Failure(f"what was rewritten cannot be written: {' '.join(str(error).split())}")
-        return original.compare(model, self.tally)
+        return compare(original, model, self.tally)
 
     def _cyclic(self, candidate: TriedTerm, snapshot: Snapshot, node: int) -> Failure | None:
         """Compare an e-node that depends on itself, written on the term's own operands, with its class."""
@@ -263,7 +264,7 @@ class Trying:
             return None
         finally:
             lowered.graph.outputs[:] = outputs
-        return candidate.original.compare(model, self.tally, only=number)
+        return compare(candidate.original, model, self.tally, only=number)
 
 
 def _is_huge(fact: Fact | None) -> bool:

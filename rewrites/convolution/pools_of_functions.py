@@ -47,7 +47,7 @@ def commutes(kind: str, window: PoolWindow, op: str, x: Fact, c: Fact) -> bool:
     if not _is_per_channel(op, x, c):
         return False
     if kind == "MaxPool":
-        return _keeps_order(op, c)
+        return _keeps_order(op, c) and always_sees_something.function(window)
     counts = window.count_include_pad and (any(window.pads) or window.ceil_mode)
     return kind == "AveragePool" and (op == "Mul" or not counts)
 
@@ -61,6 +61,8 @@ def commutes_globally(kind: str, op: str, x: Fact, c: Fact) -> bool:
 TWO = PoolWindow((2, 2), (2, 2), (0,) * 4, (1, 1))
 COUNTED = PoolWindow((3, 3), (1, 1), (1,) * 4, (1, 1), 0, 1)
 OPEN = PoolWindow((3, 3), (2, 2), (1,) * 4, (1, 1), 1, 0)
+
+AROUND = PoolWindow((2, 2), (1, 1), (1,) * 4, (5, 5))
 
 
 def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -84,6 +86,7 @@ def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.near_misses(
         (pool("MaxPool", x, TWO) * negative, "the least becomes the greatest"),
         (pool("AveragePool", x, COUNTED) + c, "the pads are not shifted"),
+        (pool("MaxPool", x, AROUND) * c, "the least number overflows"),
         (pool("AveragePool", x, TWO) * g.input((4, 1, 1)), "it is no constant"),
         (pool("AveragePool", x, PoolWindow((1, 1), (1, 1), (0,) * 4, (1, 1))) * g.random(6, 5), "per pixel"),
         (pool("AveragePool", image, TWO) * g.random(3, 1, 1), "nothing takes it in"),

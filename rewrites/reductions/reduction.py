@@ -6,6 +6,7 @@ ReduceSum_a(ReduceSum_b(x)) -> ReduceSum_ab(x), likewise Max, Min, Prod, Mean, L
 Reduce over axes of one element -> Reshape, for Sum, Mean, Max, Min and Prod
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +17,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
-from egraph_opt.operators import global_pool, reduce, reshape
+from egraph_opt.operators import global_pool, reduce, reshape, unary
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 
 ASSOCIATIVE = frozenset(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceL1"))
@@ -27,6 +28,9 @@ EXTREMES = frozenset(("ReduceMax", "ReduceMin"))
 
 UNCHANGED_BY_ONE = ASSOCIATIVE - {"ReduceL1"} - EXTREMES
 """Reductions of one element that are the element, but for the sign of a zero: sums begin with 0."""
+
+INTEGERS_ADDED_UP = {TensorProto.INT32: 2**31 - 1, TensorProto.INT64: 2**53}
+"""The largest sums that are the same in whatever order."""
 
 POOLED = (("GlobalAveragePool", "ReduceMean"), ("GlobalMaxPool", "ReduceMax"))
 
@@ -116,8 +120,14 @@ def drop_axes_at_once(kind: String, x: Tensor, a: Axes, d: Dims):
 
 @hosted()
 def is_associative(kind: str, x: Fact) -> bool:
-    """A mean of integers is rounded, and a product of them overflows."""
-    return kind in ASSOCIATIVE and (kind not in ("ReduceMean", "ReduceProd") or x.dtype in ALL_FLOATS)
+    """Products overflow in one order and not in another; a mean of integers is rounded, and onnxruntime adds
+    them up in float64."""
+    if kind in EXTREMES or x.dtype in ALL_FLOATS:
+        return kind in ASSOCIATIVE - {"ReduceProd"}
+    known, most = range_of(x), INTEGERS_ADDED_UP.get(x.dtype)
+    if known is None or most is None or kind not in ("ReduceSum", "ReduceL1") or not x.is_static:
+        return False
+    return math.prod(x.shape or ()) * max(map(abs, known)) <= most  # type: ignore[arg-type]
 
 
 @hosted()
@@ -132,13 +142,16 @@ def joined_axes(inner: Axes, keep_inner: Flag, outer: Axes) -> Axes:
 def _integers_twice(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input((2, 3, 4), TensorProto.INT64)
+    few = unary("Clip", (("max", 100), ("min", 0)), x)
+    yield g.fires(reduce("ReduceSum", reduce("ReduceSum", few, (2,), 0), (1,), 0))
+    yield g.near_miss(reduce("ReduceSum", reduce("ReduceSum", x, (2,), 0), (1,), 0), "sums are rounded")
     for kind, why in (("ReduceMean", "each mean is rounded"), ("ReduceProd", "a product overflows")):
         yield g.near_miss(reduce(kind, reduce(kind, x, (2,), 0), (1,), 0), why)
 
 
 @law("reduction", numerics="reassociates", kind="merge", examples=_integers_twice)
 def pair_of_reductions(kind: String, x: Tensor, a: Axes, b: Axes, k: Flag):
-    """Reduce_b(Reduce_a(x)) = Reduce_ab(x) for Sum, Max, Min, Prod, Mean and L1
+    """Reduce_b(Reduce_a(x)) = Reduce_ab(x) for Sum, Max, Min, Mean and L1
 
     A mean of means of equal parts is the mean.
     """

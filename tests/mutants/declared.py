@@ -121,7 +121,7 @@ IN_GATE = (
     ),
     Mutant(
         "no special inputs",
-        "egraph_opt/check/inputs.py",
+        "egraph_opt/check/kinds.py",
         '"bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties")',
         '"bitwise": ("normal", "alike", "wide", "ends", "multiples", "ties")',
         GATE,

@@ -82,7 +82,6 @@ STILL_REFUSED: dict[str, str] = {
     "pooling.maxima_of_maxima": NO_WINDOW_FITS,
     "recurrent.product_into_weights": "Pow",  # of infinities onnxruntime's LSTM makes numbers
     "recurrent.shift_into_bias": r"'GRU'",  # of gates that grow, in which roundings do
-    "reduction.pair_of_reductions": "int32",  # sums over several axes do not wrap where they overflow
     "reduction.reduction_is_global_pool": "pool_attributes",  # of an image without pixels
     "softmax.logarithm_of_sum": r"0\.0, on",  # of one element in float16, of which all is rounding
 }

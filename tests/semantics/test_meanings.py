@@ -11,7 +11,7 @@ from egraph_opt.check.alternatives import rebuilt_original
 from egraph_opt.check.batches import lowered_at
 from egraph_opt.check.building import built
 from egraph_opt.check.choices import Choices
-from egraph_opt.check.inputs import ORDINARY
+from egraph_opt.check.kinds import ORDINARY
 from egraph_opt.check.sides import side_of
 from egraph_opt.check.trials import Original
 from egraph_opt.laws import Example, Operands

@@ -74,8 +74,8 @@ LAWS = (
         "reduction.pair_of_reductions",
         "means of integers are combined",
         "reductions/reduction",
-        '(kind not in ("ReduceMean", "ReduceProd") or x.dtype in ALL_FLOATS)',
-        '(kind != "ReduceProd" or x.dtype in ALL_FLOATS)',
+        'kind not in ("ReduceSum", "ReduceL1")',
+        'kind not in ("ReduceSum", "ReduceMean", "ReduceL1")',
     ),
     _law(
         "constants.difference_adds",

@@ -146,7 +146,7 @@ def _integers_twice(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(reduce("ReduceSum", reduce("ReduceSum", few, (2,), 0), (1,), 0))
     yield g.near_miss(reduce("ReduceSum", reduce("ReduceSum", x, (2,), 0), (1,), 0), "sums are rounded")
     for kind, why in (("ReduceMean", "each mean is rounded"), ("ReduceProd", "a product overflows")):
-        yield g.near_miss(reduce(kind, reduce(kind, x, (2,), 0), (1,), 0), why)
+        yield g.near_miss(reduce(kind, reduce(kind, few, (2,), 0), (1,), 0), why)
 
 
 @law("reduction", numerics="reassociates", kind="merge", examples=_integers_twice)

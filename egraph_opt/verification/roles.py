@@ -1,8 +1,8 @@
 """What integer inputs are for: found by what they feed, as no kernel survives every number.
 
-An input that ends up as an index, a count, a shape or the like stays as small as planned, unless a Clip
-between small constants is on the way.  So does one that reaches a divisor, or is divided by what may be -1:
-ONNX Runtime ends the process at the least number over -1, some releases at 0.
+An input that ends up as an index, a count, a shape or the like stays as small as planned, unless it is an
+index and a Clip between constants is in front of it.  So does one that reaches a divisor, or is divided by
+what may be -1: ONNX Runtime ends the process at the least number over -1, some releases at 0.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ DIVISIONS = frozenset({("Div", 0), ("Div", 1), ("Mod", 0), ("Mod", 1)})
 KEEPING = frozenset("Cast Identity Reshape Squeeze Unsqueeze Expand Transpose Flatten".split())
 """Operators that make no 0 and no -1 of small numbers that are neither."""
 
-MOST_INDEX = 4096
-"""Bounds of a Clip up to this one are of an index or a count that any machine takes."""
-
 STANDARD = frozenset({"", "ai.onnx"})
 
 Reached = set[tuple[str, int]]
+
+Origins = dict[str, set[tuple[str, bool]]]
+"""By tensor the inputs that it depends on, and whether a Clip between constants is on the way."""
 
 
 def reached(models: Sequence[onnx.ModelProto], names: Sequence[str]) -> dict[str, Reached]:
     """By input the operands in `NOT_ANY`, of any of the models, that its values may come to."""
     found: dict[str, Reached] = {name: set() for name in names}
     for model in models:
-        origins: dict[str, set[str]] = {name: {name} for name in names}
-        for name, operand in _reached(model.graph, origins, _divisors(model), _bounded(model)):
+        origins: Origins = {name: {(name, False)} for name in names}
+        for name, operand in _reached(model.graph, origins, _divisors(model), _clipped(model)):
             found[name].add(operand)
     return found
 
@@ -84,32 +84,22 @@ def _divisors(model: onnx.ModelProto) -> set[str]:
     return {name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()}
 
 
-def _bounded(model: onnx.ModelProto) -> set[str]:
-    """What a Clip between small constants makes; none of a divisor, which may be 0 or -1 there as well."""
-    known = {
-        name: array for name, array in small_constants(model) if array.size == 1 and array.dtype.kind in "iu"
-    }
-    nodes = [node for graph in graphs_of(model.graph) for node in graph.node if node.domain in STANDARD]
-    divisors = _divisors(model)
-    if any(node.op_type in ("Div", "Mod") and node.input[1] not in divisors for node in nodes):
-        return set()
+def _clipped(model: onnx.ModelProto) -> set[str]:
+    """What Clips between constants make."""
+    known = {name for name, _ in small_constants(model)}
+    nodes = (node for graph in graphs_of(model.graph) for node in graph.node if node.domain in STANDARD)
     clips = (node for node in nodes if node.op_type == "Clip" and len(node.input) == 3)
-    return {
-        node.output[0]
-        for node in clips
-        if all(name in known and abs(int(known[name].item())) <= MOST_INDEX for name in node.input[1:])
-    }
+    return {node.output[0] for node in clips if known.issuperset(node.input[1:])}
 
 
 def _reached(
-    graph: onnx.GraphProto, origins: dict[str, set[str]], divisors: Collection[str], bounded: Collection[str]
+    graph: onnx.GraphProto, origins: Origins, divisors: Collection[str], clipped: set[str]
 ) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Which inputs come to which operands.
+    """Which inputs come to which operands; not those that a Clip keeps within an axis.
 
     Args:
-        origins: by tensor the inputs that it depends on.
         divisors: constants that anything may be divided by.
-        bounded: tensors that are what they may be whatever the inputs are.
+        clipped: tensors that a Clip between constants makes.
     """
     for node in graph.node:
         bodies = list(bodies_of(node)) if node.attribute else []
@@ -124,16 +114,14 @@ def _reached(
             kept = (0, 1)
         for k, names in enumerate(given):
             if k in kept or ALL in kept:
-                yield from ((name, (node.op_type, k)) for name in sorted(names))
+                operand = (node.op_type, k)
+                free = operand in INDICES
+                yield from ((name, operand) for name, within in sorted(names) if not (within and free))
         through = set().union(*given)
         for body in bodies:
-            yield from _reached(body, origins, divisors, bounded)
+            yield from _reached(body, origins, divisors, clipped)
             through |= set().union(*(origins.get(output.name, set()) for output in body.output))
+        if not clipped.isdisjoint(node.output):
+            through = {(name, True) for name, _ in through}
         if through and node.op_type not in ("Shape", "Size"):
-            origins.update(
-                {
-                    name: origins.get(name, set()) | through
-                    for name in node.output
-                    if name and name not in bounded
-                }
-            )
+            origins.update({name: origins.get(name, set()) | through for name in node.output if name})

@@ -25,7 +25,9 @@ NOT_SEEN = {
     **dict.fromkeys(("groups_of_channels", "mirrored_sigmoid", "softplus_as_it_is"), BELOW),
     **dict.fromkeys(("variance_around_mean",), BELOW),
     **dict.fromkeys(("element_at_greatest_place", "exponential_of_shifted", "root_as_power"), EDGE),
-    **dict.fromkeys(("power_of_two_into_scale", "zeros_are_nothing", "less_by_difference"), EDGE),
+    **dict.fromkeys(
+        ("power_of_two_into_scale", "zeros_are_nothing", "less_by_difference", "product_of_products"), EDGE
+    ),
     **dict.fromkeys(("product_of_bytes", "product_turned_twice", "scale_into_weight"), OPEN),
     **dict.fromkeys(("turned_operand_in_gemm", "weights_first"), OPEN),
     **dict.fromkeys(("last_expansion_wins", "last_view_alone", "sums_broadcast_anyway"), RELATION),

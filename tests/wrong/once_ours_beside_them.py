@@ -1,0 +1,61 @@
+"""What laws of this project said until more was tried beside their examples: windows without a pixel, sums
+and products that depend on their order."""
+
+from onnx import TensorProto as T
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Axes, Tensor, hosted, rewrite
+from egraph_opt.operators import PoolWindow, pool, reduce
+
+from . import fires_on, of_one, wrong
+
+ONCE = PoolWindow((2, 2), (2, 2), (0,) * 4, (1, 1))
+AROUND = PoolWindow((2, 2), (1, 1), (1,) * 4, (3, 3))
+
+
+def _scaled(window):
+    return lambda g: pool("MaxPool", g.input((1, 1, 2, 2)) * g.constant(1.5), window)
+
+
+@hosted()
+def is_factor_above_zero(c: Fact) -> bool:
+    return c.dtype == T.FLOAT and c.shape == () and c.splat is not None and c.splat > 0
+
+
+@wrong("reassociates", _scaled(AROUND), values=(1.0, 2.0, 3.0, 4.0), examples=fires_on(_scaled(ONCE)))
+def scale_behind_maximum(x: Tensor, c: Tensor, w: PoolWindow):
+    """MaxPool(x * c) = MaxPool(x) * c for a number c above 0
+
+    Wrong where a window has no pixel: the least float times c is infinite.
+    """
+    scaled = pool("MaxPool", x, w) * c
+    yield rewrite(pool("MaxPool", x * c, w), scaled, is_factor_above_zero(c), because="a pool leaves less")
+
+
+def _twice(kind, dtype):
+    return of_one(lambda x: reduce(kind, reduce(kind, x, (1,), 0), (0,), 0), (2, 2), dtype)
+
+
+@hosted()
+def is_of_two_axes(x: Fact, a: Axes, b: Axes) -> bool:
+    return x.rank == 2 and a == (1,) and b == (0,)
+
+
+@wrong("reassociates", _twice("ReduceSum", T.INT64), values=(2**53, 1, 1, 1))
+def sum_of_sums_of_integers(x: Tensor, a: Axes, b: Axes):
+    """ReduceSum(ReduceSum(x)) = ReduceSum(x) over both axes
+
+    Wrong of integers beyond 2^53, which onnxruntime adds up in float64.
+    """
+    twice = reduce("ReduceSum", reduce("ReduceSum", x, a, 0), b, 0)
+    yield rewrite(twice, reduce("ReduceSum", x, (0, 1), 0), is_of_two_axes(x, a, b), because="forgets a")
+
+
+@wrong("reassociates", _twice("ReduceProd", T.FLOAT), values=(1e30, 1.0, 1e30, 1e-30))
+def product_of_products(x: Tensor, a: Axes, b: Axes):
+    """ReduceProd(ReduceProd(x)) = ReduceProd(x) over both axes
+
+    Wrong where a product overflows in one order and not in the other.
+    """
+    twice = reduce("ReduceProd", reduce("ReduceProd", x, a, 0), b, 0)
+    yield rewrite(twice, reduce("ReduceProd", x, (0, 1), 0), is_of_two_axes(x, a, b), because="forgets a")

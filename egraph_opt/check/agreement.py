@@ -151,8 +151,10 @@ def _reference(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None
     )
     half = a.dtype == np.float16
     least = COMPUTED * 2.0**-24 * max((scale_of(x) for x in computed), default=0)
-    if half:  # of which small ones are rounded to multiples of one number
-        least = max(least, COMPUTED * float(np.finfo(np.float16).smallest_subnormal))
+    if half:  # of which small ones are rounded to multiples of one number, and differences of large ones
+        half_scale = max((scale_of(x) for x in computed if x.dtype == np.float16), default=0)
+        subnormal, eps = float(np.finfo(np.float16).smallest_subnormal), float(np.finfo(np.float16).eps)
+        least = max(least, COMPUTED * subnormal, FEW * eps * half_scale)
     sound = finite_throughout(a, (*computed, b) if half else computed)  # where sums of halves may overflow
     return _of(_beyond(a, b, 2e-2 if half else 2e-5, least) & sound)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from egraph_opt.check.scope import attributes_in, nodes_of
-from egraph_opt.check.shorthands import replaced, with_arguments
+from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.variants import dims_of, resized
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
@@ -30,12 +30,10 @@ def with_windows_around_images(example: Example) -> Iterator[Example]:
             window = getattr(given.head, "value", None)
             if not isinstance(window, PoolWindow):
                 continue
-            rank, arguments = len(window.kernel), list(node.arguments)
+            rank = len(window.kernel)
             dims = {d for v in example.operands.values for d in dims_of(v)[2:] if len(dims_of(v)) == rank + 2}
             small = resized(example, {d for d in dims if isinstance(d, int) and d > 1}, LENGTH)
             for dilation in DILATIONS:
                 two = replace(window, kernel=(2,) * rank, strides=(1,) * rank, dilations=(dilation,) * rank)
-                arguments[k] = constant(two, given.sort)
-                yield replace(
-                    small, term=replaced(small.term, {node: with_arguments(node, tuple(arguments))})
-                )
+                other = with_argument(node, k, constant(two, given.sort))
+                yield replace(small, term=replaced(small.term, {node: other}))

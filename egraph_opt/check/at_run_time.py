@@ -11,7 +11,7 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, with_arguments
+from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.variants import dims_of, with_input
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
@@ -41,5 +41,5 @@ def _with_zero_point(example: Example, node: Expression) -> Iterator[Example]:
     value = ir.Value(name="zero", type=ir.TensorType(ir.DataType(dtype)), shape=ir.Shape(()))
     operands = example.operands.with_leaf(value, Fact(dtype, ()))
     known = leaf(len(operands.values) - 1)
-    other = with_arguments(node, (*node.arguments[:2], known, *node.arguments[3:]))
+    other = with_argument(node, 2, known)
     yield replace(example, term=replaced(example.term, {node: other}), operands=operands)

@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, with_arguments
+from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.variants import constant_like, input_like, with_leaves, with_one_size
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
@@ -53,8 +53,7 @@ def _beside_views_of_one(example: Example) -> Iterator[Example]:
     for node in nodes_of(example):
         place = place_of_leaf(node.arguments[0]) if node.head.name == "reshape" else -1
         if place >= 0:
-            old = node.arguments[1]
-            view = with_arguments(node, (node.arguments[0], constant((1,) * len(COLUMN), old.sort)))
+            view = with_argument(node, 1, constant((1,) * len(COLUMN), node.arguments[1].sort))
             made = replace(example, term=replaced(example.term, {node: view}))
             yield from _crossed(_with_shape(made, place, (1,)))
 

@@ -82,14 +82,17 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
 
 
 def _beyond_casts(example: Example) -> Iterator[Example]:
-    """Each constant a number that a narrower type, to which something is cast, does not hold."""
+    """Each constant a number that a narrower type, to which something is cast, does not hold; and of float64
+    in any case one that float32 does not, in which a law may compute."""
     types = {node.arguments[1].head.value for node in nodes_of(example) if node.head.name == "cast"}
     for place in floats_of(example)[0]:
         own = example.operands.facts[place].dtype
+        numbers = dict.fromkeys(BEYOND[TensorProto.FLOAT][:1] if own == TensorProto.DOUBLE else ())
         for dtype in sorted(types & set(BEYOND)):
             if own != dtype and own in HOLDS[dtype]:
-                for number in BEYOND[dtype]:
-                    yield replace(example, operands=with_numbers(example.operands, {place: number}))
+                numbers |= dict.fromkeys(BEYOND[dtype])
+        for number in numbers:
+            yield replace(example, operands=with_numbers(example.operands, {place: number}))
 
 
 def _between_floats(example: Example) -> Iterator[Example]:

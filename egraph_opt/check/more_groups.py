@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, with_arguments
+from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -35,7 +35,7 @@ def _of_a_weight(example: Example, node: Expression) -> Iterator[Example]:
         if array is None or times < 2 or channels % times:
             continue
         value = replace(window.head.value, group=window.head.value.group * times)
-        other = with_arguments(node, (*node.arguments[:3], constant(value, window.sort)))
+        other = with_argument(node, 3, constant(value, window.sort))
         operands = example.operands.with_constant(place, array[:, : channels // times])
         made = replace(example, term=replaced(example.term, {node: other}), operands=operands)
         yield made
@@ -48,9 +48,7 @@ def _of_a_setting(example: Example, node: Expression, k: int) -> Iterator[Exampl
     given, orders = node.arguments[k], _orders(example.operands)
     for groups in sorted({g for length in orders.values() for g in range(2, length + 1) if not length % g}):
         settings = tuple((n, groups if n == "num_groups" else v) for n, v in _settings(given))
-        arguments = list(node.arguments)
-        arguments[k] = constant(settings, given.sort)
-        term = replaced(example.term, {node: with_arguments(node, tuple(arguments))})
+        term = replaced(example.term, {node: with_argument(node, k, constant(settings, given.sort))})
         operands = _beyond_the_first(example.operands, orders, groups)
         yield replace(example, term=term, operands=operands)
 

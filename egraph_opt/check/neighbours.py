@@ -32,7 +32,7 @@ from egraph_opt.check.near_values import (
 from egraph_opt.check.operands import settings_of
 from egraph_opt.check.scope import attributes_in, nodes_of, operators_in, roots_of
 from egraph_opt.check.shared_numbers import with_other_shared_numbers
-from egraph_opt.check.shorthands import replaced, transformed, with_arguments
+from egraph_opt.check.shorthands import replaced, transformed, with_argument
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_one_size, with_sizes
 from egraph_opt.facts.dtypes import INTEGERS
@@ -217,7 +217,7 @@ def of_names(example: Example) -> Iterator[Made]:
                 old = node.arguments[position]
                 every = dict.fromkeys(settings_of(node.head.name))
                 names = [name for name in every if name != old.head.value and name not in OF_FEW_NUMBERS]
-                others = (_with_argument(node, position, constant(name, old.sort)) for name in names)
+                others = (with_argument(node, position, constant(name, old.sort)) for name in names)
                 terms = (replaced(example.term, {node: other}) for other in others)
                 yield from (partial(replace, example, term=term) for term in terms)
 
@@ -234,7 +234,7 @@ def _of_shared_numbers(example: Example) -> Iterator[Made]:
 def of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Another value of an attribute of one operator, and of all that have the same one."""
     for node, position, value in _other_attributes(example, numbers):
-        one = replaced(example.term, {node: _with_argument(node, position, value)})
+        one = replaced(example.term, {node: with_argument(node, position, value)})
         terms = dict.fromkeys((one, _everywhere(one, node, position, value)))
         yield from (partial(replace, example, term=term) for term in terms)
 
@@ -252,16 +252,12 @@ def _other_attributes(
                     yield node, position, constant(value, node.arguments[position].sort)
 
 
-def _with_argument(node: Expression, position: int, value: Expression) -> Expression:
-    return with_arguments(node, (*node.arguments[:position], value, *node.arguments[position + 1 :]))
-
-
 def _everywhere(term: Any, node: Expression, position: int, value: Expression) -> Any:
     """A term of which all operators with an attribute of one of them get another value of it."""
 
     def change(part: Expression) -> Expression:
         alike = part.head == node.head and part.arguments[position] == node.arguments[position]
-        return _with_argument(part, position, value) if alike else part
+        return with_argument(part, position, value) if alike else part
 
     return transformed(term, change)
 

@@ -124,6 +124,10 @@ def with_arguments(item: Expression, arguments: tuple[Expression, ...]) -> Expre
     return type(item)(item.head, arguments, item.sort)
 
 
+def with_argument(item: Expression, position: int, value: Expression) -> Expression:
+    return with_arguments(item, (*item.arguments[:position], value, *item.arguments[position + 1 :]))
+
+
 def _renamed(meaning: Equality, number: int) -> Equality:
     variables = {part for part in _parts(meaning) if isinstance(part.head, Variable)}
     renamed = {v: type(v)(Variable(f"{v.head.name}_{number}"), (), v.sort) for v in variables}

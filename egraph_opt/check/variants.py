@@ -220,7 +220,7 @@ def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Ex
 
 
 def with_input(example: Example, old: ir.Value, dims: Dims) -> Example:
-    """The same term, with an input of some dims in the place of a leaf."""
+    """The same term, with an input of some dims instead of a leaf."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         return input_like(value, dims, known.dtype) if value is old else (value, known)

@@ -2,7 +2,7 @@
 
 GlobalAveragePool(x) = ReduceMean(x) over the spatial axes, and GlobalMaxPool(x) = ReduceMax(x)
 Reduce without kept dims = Reshape of Reduce with kept dims
-ReduceSum_a(ReduceSum_b(x)) -> ReduceSum_ab(x), likewise Max, Min, Prod, Mean, L1
+ReduceSum_a(ReduceSum_b(x)) -> ReduceSum_ab(x), likewise Max, Min, Mean, L1
 Reduce over axes of one element -> Reshape, for Sum, Mean, Max, Min and Prod
 """
 
@@ -18,18 +18,19 @@ from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
 from egraph_opt.operators import global_pool, reduce, reshape, unary
+from egraph_opt.rewrites.conditions.channels import static_shape
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 
-ASSOCIATIVE = frozenset(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceL1"))
+ASSOCIATIVE = frozenset(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1"))
 """Reductions of which the reduction in two steps is the reduction in one (means: of equal parts)."""
 
 EXTREMES = frozenset(("ReduceMax", "ReduceMin"))
 """Reductions of one element that are the element, in every bit."""
 
-UNCHANGED_BY_ONE = ASSOCIATIVE - {"ReduceL1"} - EXTREMES
+UNCHANGED_BY_ONE = frozenset(("ReduceSum", "ReduceProd", "ReduceMean"))
 """Reductions of one element that are the element, but for the sign of a zero: sums begin with 0."""
 
-INTEGERS_ADDED_UP = {TensorProto.INT32: 2**31 - 1, TensorProto.INT64: 2**53}
+INTEGERS_ADDED_UP: dict[int, int] = {TensorProto.INT32: 2**31 - 1, TensorProto.INT64: 2**53}
 """The largest sums that are the same in whatever order."""
 
 POOLED = (("GlobalAveragePool", "ReduceMean"), ("GlobalMaxPool", "ReduceMax"))
@@ -123,11 +124,12 @@ def is_associative(kind: str, x: Fact) -> bool:
     """Products overflow in one order and not in another; a mean of integers is rounded, and onnxruntime adds
     them up in float64."""
     if kind in EXTREMES or x.dtype in ALL_FLOATS:
-        return kind in ASSOCIATIVE - {"ReduceProd"}
+        return kind in ASSOCIATIVE
     known, most = range_of(x), INTEGERS_ADDED_UP.get(x.dtype)
-    if known is None or most is None or kind not in ("ReduceSum", "ReduceL1") or not x.is_static:
+    shape = static_shape(x)
+    if known is None or most is None or shape is None or kind not in ("ReduceSum", "ReduceL1"):
         return False
-    return math.prod(x.shape or ()) * max(map(abs, known)) <= most  # type: ignore[arg-type]
+    return math.prod(shape) * max(map(abs, known)) <= most
 
 
 @hosted()

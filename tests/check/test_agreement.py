@@ -48,6 +48,13 @@ def test_what_is_lost_of_large_numbers_on_the_way_is_no_difference(there: float,
     assert difference(a, b, "real", [a]) is not None
 
 
+@pytest.mark.parametrize(("operand", "agrees"), [(1.0, True), (0.01, False)])
+def test_the_reference_rounds_halves_as_well(operand: float, agrees: bool) -> None:
+    """A difference of halves near 1 is a multiple of a last place there."""
+    a, b = np.array([0.0], np.float16), np.array([2.0**-11], np.float16)
+    assert (difference(a, b, "reference", [a, np.array([operand], np.float16)]) is None) is agrees
+
+
 @pytest.mark.parametrize(("error", "agrees"), [(0.9e-2, True), (1.1e-2, False)])
 @pytest.mark.parametrize("of", ["value", "operands"])
 def test_a_bound(error: float, agrees: bool, of: Scale) -> None:

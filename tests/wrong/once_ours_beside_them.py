@@ -1,11 +1,11 @@
 """What laws of this project said until more was tried beside their examples: windows without a pixel, sums
-and products that depend on their order."""
+and products that depend on their order, constants that a narrower type does not hold."""
 
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Tensor, hosted, rewrite
-from egraph_opt.operators import PoolWindow, pool, reduce
+from egraph_opt.laws import Axes, Tensor, approximate, hosted, rewrite
+from egraph_opt.operators import PoolWindow, cast, pool, reduce
 
 from . import fires_on, of_one, wrong
 
@@ -59,3 +59,20 @@ def product_of_products(x: Tensor, a: Axes, b: Axes):
     """
     twice = reduce("ReduceProd", reduce("ReduceProd", x, a, 0), b, 0)
     yield rewrite(twice, reduce("ReduceProd", x, (0, 1), 0), is_of_two_axes(x, a, b), because="forgets a")
+
+
+@hosted()
+def are_of_float64(x: Fact, c: Fact) -> bool:
+    return x.dtype == T.DOUBLE and c.dtype == T.DOUBLE and c.shape == () and c.splat is not None
+
+
+@wrong(
+    approximate(1e-5, of="operands"), lambda g: g.input((2,), T.DOUBLE) + g.constant(1e300, dtype=T.DOUBLE)
+)
+def sum_in_narrower_float(x: Tensor, c: Tensor):
+    """x + c = Cast_64(Cast_32(x) + Cast_32(c)) in float64
+
+    Wrong of a constant that float32 does not hold.
+    """
+    narrow = cast(cast(x, T.FLOAT) + cast(c, T.FLOAT), T.DOUBLE)
+    yield rewrite(x + c, narrow, are_of_float64(x, c), because="float32 is enough")

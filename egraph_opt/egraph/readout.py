@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,46 @@ from egraph_opt.egraph.snapshot import Ints, Snapshot
 from egraph_opt.facts.fact import UNKNOWN
 from egraph_opt.operators.declaration import Operator, operators
 
-_READ = ("node", "bundle_node", "nil", "cons", "fact")
+_TERMS = (("tensor", "node"), ("bundle", "bundle_node"))
+"""The tables of the classes of terms, by sort."""
+
+_READ = (*(table for _, table in _TERMS), "nil", "cons", "fact")
 """The tables that are read besides those of operators."""
+
+ClassKey = tuple[str, Any]
+"""A class: its sort and egglog's value."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Enode:
+    """An e-node as it is read.
+
+    Attributes:
+        place: of its operator among all of them.
+        written: its attributes as text.
+        operands: lists are spliced in.
+        made_by: see `Snapshot`.
+    """
+
+    place: int
+    operator: str
+    attributes: tuple[Any, ...]
+    written: str
+    operands: list[ClassKey]
+    result: ClassKey
+    made_by: int
+
+    def order(self, numbers: Mapping[ClassKey, int]) -> tuple[int, list[int], str]:
+        return self.place, [numbers[key] for key in self.operands], self.written
 
 
 class _Reader:
-    """Numbers classes and reads the rows of an engine."""
+    """The rows of an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.tables = engine.tables(*_READ, *(name for op in operators() for name in (op, f"made_by_{op}")))
         self.lists = self._read_lists()
-        self.classes: dict[tuple[str, Any], int] = {}
         self._decoded: dict[tuple[str, Any], Any] = {}
 
     def rows(self, table: str) -> list[Row]:
@@ -45,9 +74,6 @@ class _Reader:
                     pending.append(row.output)
         return elements
 
-    def class_of(self, sort: str, value: Any) -> int:
-        return self.classes.setdefault((sort, value), len(self.classes))
-
     def decode(self, kind: str, value: Any) -> Any:
         if (kind, value) not in self._decoded:
             self._decoded[kind, value] = self.engine.decode(kind, value)
@@ -56,108 +82,120 @@ class _Reader:
     def attributes(self, declared: Operator, row: Row) -> tuple[Any, ...]:
         return tuple(self.decode(declared.kinds[k], row.inputs[k]) for k in declared.attribute_positions)
 
-    def operands(self, declared: Operator, row: Row) -> list[int] | None:
+    def operands(self, declared: Operator, row: Row) -> list[ClassKey] | None:
         """The classes of the operands; None where a list is not computed to its end."""
-        found: list[int] = []
+        found: list[ClassKey] = []
         for k in declared.operand_positions:
             value = row.inputs[k]
             if declared.kinds[k] != "tensors":
-                found.append(self.class_of(declared.kinds[k], value))
+                found.append((declared.kinds[k], value))
             elif value in self.lists:
-                found.extend(self.class_of("tensor", item) for item in self.lists[value])
+                found.extend(("tensor", item) for item in self.lists[value])
             else:
                 return None
         return found
 
+    def classes_of_terms(self) -> list[ClassKey]:
+        """The classes of the lowered graph's terms."""
+        rows = ((sort, row) for sort, table in _TERMS for row in self.rows(table))
+        found = {self.engine.decode("int", row.inputs[0]): (sort, row.output) for sort, row in rows}
+        return [found[k] for k in sorted(found)]
 
-def take_snapshot(
-    engine: Engine, lowered: Lowered, classes: dict[tuple[str, Any], int] | None = None
-) -> Snapshot:
+    def enodes(self) -> Iterator[_Enode]:
+        """All e-nodes, in the order in which egglog holds them, which is not always the same."""
+        for place, declared in enumerate(operators().values()):
+            stamps = {row.inputs: row.output for row in self.rows(f"made_by_{declared.name}")}
+            for row in self.rows(declared.name):
+                operands = self.operands(declared, row)
+                if operands is not None:
+                    stamp = stamps.get(row.inputs)
+                    attributes = self.attributes(declared, row)
+                    yield _Enode(
+                        place,
+                        declared.name,
+                        attributes,
+                        repr(attributes),
+                        operands,
+                        (declared.result, row.output),
+                        0 if stamp is None else self.engine.decode("int", stamp),
+                    )
+
+
+def _numbered(enodes: Sequence[_Enode], known: Iterable[ClassKey]) -> dict[ClassKey, int]:
+    """A number for each class, by what is in it: those given come first, then those of e-nodes whose operands
+    have numbers, wave by wave.
+
+    What laws compute part by part has no e-node before its end, which a limit may keep it from: it, and what
+    is made of it, gets none.
+    """
+    numbers = {key: k for k, key in enumerate(dict.fromkeys(known))}
+    users: dict[ClassKey, list[_Enode]] = {}
+    ready: list[_Enode] = []
+    waiting: dict[int, int] = {}
+    for enode in enodes:
+        unknown = {key for key in enode.operands if key not in numbers}
+        waiting[id(enode)] = len(unknown)
+        for key in unknown:
+            users.setdefault(key, []).append(enode)
+        if not unknown:
+            ready.append(enode)
+    while ready:
+        new = [enode for enode in ready if enode.result not in numbers]
+        ready = []
+        for enode in sorted(new, key=lambda enode: enode.order(numbers)):
+            if enode.result in numbers:
+                continue
+            numbers[enode.result] = len(numbers)
+            for user in users.get(enode.result, ()):
+                waiting[id(user)] -= 1
+                if not waiting[id(user)]:
+                    ready.append(user)
+    return numbers
+
+
+def take_snapshot(engine: Engine, lowered: Lowered, classes: dict[ClassKey, int] | None = None) -> Snapshot:
     """Read everything out of an engine that holds `lowered`, saturated as far as it is.
+
+    Classes and e-nodes are in an order that follows from what they are: egglog's depends on what the engine
+    held before.
 
     Args:
         classes: filled with the number of each class, by its sort and egglog's value.
     """
     reader = _Reader(engine)
+    terms = reader.classes_of_terms()
+    enodes = list(reader.enodes())
+    numbers = _numbered(enodes, terms)
     if classes is not None:
-        reader.classes = classes
-    for sort, table in (("tensor", "node"), ("bundle", "bundle_node")):
-        for row in sorted(reader.rows(table), key=lambda r: engine.decode("int", r.inputs[0])):
-            reader.class_of(sort, row.output)
-    names: list[str] = []
-    attributes: list[tuple[Any, ...]] = []
-    node_class: list[int] = []
-    children: list[list[int]] = []
-    made_by: list[int] = []
-    for declared in operators().values():
-        stamps = {row.inputs: row.output for row in reader.rows(f"made_by_{declared.name}")}
-        for row in reader.rows(declared.name):
-            operands = reader.operands(declared, row)
-            if operands is None:
-                continue
-            names.append(declared.name)
-            attributes.append(reader.attributes(declared, row))
-            node_class.append(reader.class_of(declared.result, row.output))
-            children.append(operands)
-            stamp = stamps.get(row.inputs)
-            made_by.append(0 if stamp is None else engine.decode("int", stamp))
-    kept = _written(node_class, children, len(reader.classes))
-    if len(kept) < len(names):
-        names, attributes = [names[k] for k in kept], [attributes[k] for k in kept]
-        node_class, children = [node_class[k] for k in kept], [children[k] for k in kept]
-        made_by = [made_by[k] for k in kept]
-    facts = [UNKNOWN] * len(reader.classes)
+        classes.update(numbers)
+    enodes = [enode for enode in enodes if all(key in numbers for key in enode.operands)]
+    enodes.sort(key=lambda enode: enode.order(numbers))
+    children = [[numbers[key] for key in enode.operands] for enode in enodes]
+    facts = [UNKNOWN] * len(numbers)
     for row in reader.rows("fact"):
-        found = reader.classes.get(("tensor", row.inputs[0]))
+        found = numbers.get(("tensor", row.inputs[0]))
         if found is not None:
             facts[found] = reader.decode("object", row.output)
-    counts = [len(c) for c in children]
-    stamps_array = np.array(made_by, dtype=np.int32)
-    term_node = _term_nodes(reader, lowered, names, attributes, children, made_by=stamps_array)
+    made_by = np.array([enode.made_by for enode in enodes], dtype=np.int32)
+    of_term = [numbers[key] for key in terms]
     return Snapshot(
-        operator=tuple(names),
-        attributes=tuple(attributes),
-        node_class=np.array(node_class, dtype=np.int32),
-        child_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int32),
+        operator=tuple(enode.operator for enode in enodes),
+        attributes=tuple(enode.attributes for enode in enodes),
+        node_class=np.array([numbers[enode.result] for enode in enodes], dtype=np.int32),
+        child_ptr=np.concatenate(([0], np.cumsum([len(row) for row in children]))).astype(np.int32),
         child=np.array([c for row in children for c in row], dtype=np.int32),
-        made_by=stamps_array,
+        made_by=made_by,
         facts=tuple(facts),
         laws=tuple(entry.key for entry in engine.laws),
-        term_node=term_node,
+        term_node=_term_nodes(of_term, lowered, enodes, children, made_by),
     )
 
 
-def _written(node_class: Sequence[int], children: Sequence[Sequence[int]], classes: int) -> list[int]:
-    """The e-nodes whose operands have e-nodes.
-
-    What laws compute part by part has none before its end, which a limit may keep it from.
-    """
-    left = np.bincount(node_class, minlength=classes).tolist() if node_class else [0] * classes
-    pending = [c for c in range(classes) if not left[c]]
-    if not pending:
-        return list(range(len(node_class)))
-    users: list[list[int]] = [[] for _ in range(classes)]
-    for node, operands in enumerate(children):
-        for operand in operands:
-            users[operand].append(node)
-    dropped: set[int] = set()
-    while pending:
-        for node in users[pending.pop()]:
-            if node not in dropped:
-                dropped.add(node)
-                left[node_class[node]] -= 1
-                if not left[node_class[node]]:
-                    pending.append(node_class[node])
-    return [node for node in range(len(node_class)) if node not in dropped]
-
-
 def _term_nodes(
-    reader: _Reader,
+    of_term: Sequence[int],
     lowered: Lowered,
-    names: Sequence[str],
-    attributes: Sequence[tuple[Any, ...]],
+    enodes: Sequence[_Enode],
     children: Sequence[Sequence[int]],
-    *,
     made_by: Ints,
 ) -> Ints:
     """Per original term its e-node; also marks those e-nodes as original ones.
@@ -165,12 +203,8 @@ def _term_nodes(
     Attributes go by how they are written, as in egglog: 0.0 and -0.0 are two, and NaN is one.
     """
     where: dict[Any, int] = {}
-    for k in range(len(names)):
-        where.setdefault((names[k], repr(attributes[k]), tuple(children[k])), k)
-    of_term: dict[int, int] = {}
-    for sort, table in (("tensor", "node"), ("bundle", "bundle_node")):
-        for row in reader.rows(table):
-            of_term[reader.engine.decode("int", row.inputs[0])] = reader.class_of(sort, row.output)
+    for k, (enode, operands) in enumerate(zip(enodes, children, strict=True)):
+        where.setdefault((enode.operator, enode.written, tuple(operands)), k)
     answer = np.empty(len(lowered.terms), dtype=np.int32)
     for index, term in enumerate(lowered.terms):
         flat: list[int] = []

@@ -39,6 +39,7 @@ law = laws_of(
     kind="merge",
     serves="launches",
     source="Ascend auto-optimizer, SplitQKVMatmul; Vaswani et al., Attention Is All You Need",
+    resumes=True,
 )
 
 FIRST = 0

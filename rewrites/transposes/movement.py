@@ -13,7 +13,7 @@ transpose that met no other on its way down would be written at every place abov
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, ne, rewrite
-from egraph_opt.laws.algebra import is_same, varies
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import (
     Axes,
     Axis,
@@ -245,10 +245,7 @@ def through_pad(x: Tensor, p: Permutation, m: Mode, pads: Pads, v: Number):
 
 
 @law(source="TASO")
-def through_concat_of_two(x: Tensor, y: Tensor, p: Permutation, q: Permutation, a: Axis):
-    """Concat_a(Transpose_p(x), Transpose_p(y)) = Transpose_p(Concat_p[a](x, y))"""
-    behind = transpose(concat(listed(x, y), moved_axis(p, a)), p)
-    both = concat(listed(transpose(x, p), transpose(y, q)), a)
-    yield rewrite(both, behind, is_same(p, q), inverse="through_concat_of_two")
+def through_concat_of_two(x: Tensor, y: Tensor, p: Permutation, a: Axis):
+    """Transpose_p(Concat_a(x, y)) = Concat(Transpose_p(x), Transpose_p(y))"""
     before = concat(listed(transpose(x, p), transpose(y, p)), moved_axis(invert(p), a))
-    yield rewrite(transpose(concat(listed(x, y), a), p), before, inverse="through_concat_of_two")
+    yield rewrite(transpose(concat(listed(x, y), a), p), before, inverse="joining.of_all")

@@ -1,0 +1,135 @@
+"""An equal part of an axis is one place along an axis of its own, which a transpose of all parts brings to
+the front.
+
+Transpose(Reshape(Slice(x))) -> Slice_0(Transpose(Reshape(x)))          for one of several equal parts
+Transpose_p(Reshape(y)) -> Transpose_r(Transpose_q(Reshape(y)))         where another part has Transpose_q
+
+The heads of queries, keys and values, parts of one projection, are one transpose and a Split.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, ne, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Dims, Int, Permutation, Slices, Tensor
+from egraph_opt.operators import reshape, slice_, transpose
+from egraph_opt.operators.terms import node
+from egraph_opt.rewrites.conditions.view_shapes import known_dims, same_dims
+from egraph_opt.rewrites.slicing.slice import taken_by
+from egraph_opt.rewrites.transposes.composition import is_identity
+
+law = laws_of(
+    "split",
+    numerics="bitwise",
+    kind="move",
+    serves="launches",
+    source="Ascend auto-optimizer, SplitQKVMatmul; Vaswani et al., Attention Is All You Need",
+)
+
+
+def _part(x: Fact, s: Slices) -> tuple[int, int, int] | None:
+    """The axis of which a slice takes an equal part, how many there are, and which of them it takes."""
+    if x.shape is None or len(s) != 1:
+        return None
+    (axis, _, _, step), dim = s[0], x.shape[s[0][0]]
+    if step != 1 or not isinstance(dim, int):
+        return None
+    taken = taken_by(s[0], dim)
+    width = len(taken)
+    if not width or width == dim or dim % width or taken.start % width:
+        return None
+    return axis, dim // width, taken.start // width
+
+
+@hosted()
+def parted(x: Fact, s: Slices, dims: Dims) -> Dims | None:
+    """The dims of x with its parts on an axis of their own, where each begins as it is reshaped.
+
+    What begins with an axis of one is such a place itself, and would be again.
+    """
+    found = _part(x, s)
+    if found is None or x.shape is None:
+        return None
+    axis, parts, _ = found
+    if len(dims) <= axis or dims[axis] == 1 or not same_dims(x.shape[:axis], dims[:axis]):
+        return None
+    return (*dims[:axis], parts, *dims[axis:])
+
+
+@hosted()
+def parts_in_front(x: Fact, s: Slices, p: Permutation) -> Permutation | None:
+    """The permutation of each part, with that of the parts in front."""
+    found = _part(x, s)
+    if found is None or is_identity(p):
+        return None
+    return (found[0], *(k if k < found[0] else k + 1 for k in p))
+
+
+@hosted()
+def place_of_part(x: Fact, s: Slices) -> Slices | None:
+    found = _part(x, s)
+    return None if found is None else ((0, found[2], found[2] + 1, 1),)
+
+
+def _parts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, image = g.input(("N", 5, 24)), g.input((2, 12, 3, 4))
+    heads, p = ("N", 5, 2, 4), (0, 2, 1, 3)
+
+    def part(first: int, size: int) -> Tensor:
+        return slice_(x, ((2, first, first + size, 1),))
+
+    yield from g.all_fire(
+        transpose(reshape(part(0, 8), heads), p),
+        transpose(reshape(part(16, 8), heads), (2, 3, 0, 1)),
+        transpose(reshape(slice_(image, ((1, 6, 12, 1),)), (2, 2, 3, 12)), (0, 1, 3, 2)),
+    )
+    yield from g.near_misses(
+        (transpose(reshape(part(4, 8), heads), p), "it begins within a part"),
+        (transpose(reshape(part(0, 10), ("N", 5, 2, 5)), p), "the parts are not equal"),
+        (transpose(reshape(slice_(x, ((2, 0, 16, 2),)), heads), p), "every other element"),
+        (transpose(reshape(slice_(image, ((1, 0, 6, 1),)), (3, 4, 12)), (1, 0, 2)), "no axis is in front"),
+    )
+
+
+@law(examples=_parts)
+def transposed_part(x: Tensor, s: Slices, d: Dims, p: Permutation):
+    """Transpose(Reshape(Slice(x))) = Slice_0(Transpose(Reshape(x))) of one of several equal parts"""
+    part = transpose(reshape(slice_(x, s), d), p)
+    whole = transpose(reshape(x, parted(x, s, d)), parts_in_front(x, s, p))
+    made = reshape(slice_(whole, place_of_part(x, s)), known_dims(part))
+    yield rewrite(part, made, guard(varies(x)), because="all parts are more to move")
+
+
+@hosted()
+def after(q: Permutation, p: Permutation) -> Permutation | None:
+    """What is done after q, so that both are p."""
+    return tuple(map(q.index, p)) if sorted(p) == sorted(q) else None
+
+
+def _two(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, heads = g.input(("N", 5, 16)), ("N", 5, 2, 4)
+    one, other = (reshape(slice_(x, ((2, k, k + 8, 1),)), heads) for k in (0, 8))
+    p, q = (0, 2, 1, 3), (0, 2, 3, 1)
+    yield g.fires(transpose(one, p) @ transpose(other, q))
+    yield from g.near_misses(
+        (transpose(one, p) * transpose(other, p), "one transpose"),
+        (transpose(one, p) @ transpose(one, q), "of one part"),
+    )
+
+
+@law(examples=_two)
+def as_another_part(
+    x: Tensor, y: Tensor, z: Tensor, s: Slices, t: Slices, d: Dims, p: Permutation, q: Permutation,
+    i: Int, k: Int,
+):  # fmt: skip
+    """Transpose_p(Reshape(y)) = Transpose_r(Transpose_q(Reshape(y))) where another part has Transpose_q"""
+    view = reshape(slice_(x, s), d)
+    part, other = transpose(view, p), transpose(reshape(slice_(x, t), d), q)
+    demand = guard(ne(p, q), ne(s, t), eq(part, y), eq(y, node(i)), eq(z, node(k)), varies(x))
+    made = transpose(transpose(view, q), after(q, p))
+    yield rewrite(part, made, eq(other, z), demand, because="one is less")

@@ -7,6 +7,7 @@ v is nothing, a Reshape, or a Transpose of one: attention scales the queries, on
 projection, which is then multiplied with one weight still.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Axis, Bundle, Dims, Int, Pads, Permutation, Sizes, Slices, Tensor, Unit
 from egraph_opt.operators import Literal, gather, literal, output, pad, reshape, slice_, split, transpose
 from egraph_opt.operators.terms import node
-from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
+from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale, may_scale
 from egraph_opt.rewrites.linear.selection import absorbing, weight
 from egraph_opt.rewrites.linear.selection_views import LARGEST
 
@@ -57,6 +58,11 @@ def factors_of(axis: int, y: Shape, dims: Shape) -> tuple[int, int] | None:
     return None
 
 
+def _is_in_front(axis: int, first: int, dims: Shape) -> bool:
+    """The part is a range of columns: spelled as one, its scales are the same in every view."""
+    return all(d == 1 for d in dims[first:axis])
+
+
 @hosted()
 def ones_of_part(spec: Slices, y: Fact, dims: Dims, c: Fact) -> Literal | None:
     """As many ones as columns of y are scaled, factored like the last axis of a view of y is.
@@ -72,6 +78,8 @@ def ones_of_part(spec: Slices, y: Fact, dims: Dims, c: Fact) -> Literal | None:
     if y.shape[-1] > LARGEST:  # type: ignore[operator]
         return None
     kept = tuple(end - start if k == axis else dims[k] for k in range(*found))
+    if _is_in_front(axis, found[0], dims):
+        kept = (math.prod(kept),)  # type: ignore[arg-type]
     return Literal(c.dtype, kept, (1.0,))  # type: ignore[arg-type]
 
 
@@ -84,6 +92,9 @@ def pads_around(spec: Slices, y: Fact, dims: Dims) -> Pads | None:
     found, size = factors_of(axis, y.shape or (), dims), dims[axis]
     if found is None or not isinstance(size, int) or end is None:
         return None
+    if _is_in_front(axis, found[0], dims):
+        each = math.prod(dims[axis + 1 : found[1]])  # type: ignore[arg-type]
+        return start * each, (size - end) * each
     rank = found[1] - found[0]
     pads = [0] * (2 * rank)
     pads[axis - found[0]], pads[axis - found[0] + rank] = start, size - end
@@ -168,13 +179,14 @@ def scale_of_part(
         (lambda v: reshape(v, d), s, d),
         (lambda v: transpose(reshape(v, d), k), before_transpose(s, k), d),
     )
+    finite = (may_scale(c, w), may_scale(c, b))
     for view, spec, dims in views:
         part = literal(ones_of_part(spec, y, dims, c)) * c
         scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), last_dim(y, w))
         product = x @ (w * scales)
         for whole, made in (
-            (product, (eq(y, x @ w),)),
-            (product + b * scales, (eq(y, x @ w + b), guard(is_scalable_bias(b, y)))),
+            (product, (eq(y, x @ w), may_scale(c, w))),
+            (product + b * scales, (eq(y, x @ w + b), *finite, guard(is_scalable_bias(b, y)))),
         ):
             found = (eq(o, slice_(t, s) * c), eq(t, view(y)), *made, guard(weight(w), taken(t)))
             then = (union(o, slice_(view(whole), s)), scaled(t, view(whole), s))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Int, Permutation, Slices, Tensor
@@ -24,6 +24,7 @@ from egraph_opt.rewrites.transposes.composition import is_identity
 law = laws_of(
     "split",
     numerics="bitwise",
+    resumes=True,
     kind="move",
     serves="launches",
     source="Ascend auto-optimizer, SplitQKVMatmul; Vaswani et al., Attention Is All You Need",
@@ -39,33 +40,41 @@ def _part(x: Fact, s: Slices) -> tuple[int, int, int] | None:
         return None
     taken = taken_by(s[0], dim)
     width = len(taken)
-    if not width or width == dim or dim % width or taken.start % width:
-        return None
+    if width < 2 or width == dim or dim % width or taken.start % width:
+        return None  # one element is a place already, of which other laws speak
     return axis, dim // width, taken.start // width
 
 
-@hosted()
-def parted(x: Fact, s: Slices, dims: Dims) -> Dims | None:
-    """The dims of x with its parts on an axis of their own, where each begins as it is reshaped.
+def _lead(x: Fact, s: Slices, dims: Shape) -> tuple[Shape, Shape] | None:
+    """The dims of a view of a part in front of where the part begins, and behind; those of one left out.
 
-    What begins with an axis of one is such a place itself, and would be again.
+    So views that differ in such axes only become one view of the whole.
     """
     found = _part(x, s)
     if found is None or x.shape is None:
         return None
-    axis, parts, _ = found
-    if len(dims) <= axis or dims[axis] == 1 or not same_dims(x.shape[:axis], dims[:axis]):
+    lead, view = (tuple(d for d in shape if d != 1) for shape in (x.shape[: found[0]], dims))
+    if not same_dims(lead, view[: len(lead)]):
         return None
-    return (*dims[:axis], parts, *dims[axis:])
+    return lead, view[len(lead) :]
 
 
 @hosted()
-def parts_in_front(x: Fact, s: Slices, p: Permutation) -> Permutation | None:
+def parted(x: Fact, s: Slices, dims: Dims) -> Dims | None:
+    """The dims of x with its parts on an axis of their own, where each begins as it is reshaped."""
+    found, split = _part(x, s), _lead(x, s, dims)
+    return None if found is None or split is None else (*split[0], found[1], *split[1])
+
+
+@hosted()
+def parts_in_front(x: Fact, s: Slices, dims: Dims, p: Permutation) -> Permutation | None:
     """The permutation of each part, with that of the parts in front."""
-    found = _part(x, s)
-    if found is None or is_identity(p):
+    split, axes = _lead(x, s, dims), [k for k, d in enumerate(dims) if d != 1]
+    moved = tuple(axes.index(k) for k in p if k in axes)
+    if split is None or is_identity(moved):
         return None
-    return (found[0], *(k if k < found[0] else k + 1 for k in p))
+    place = len(split[0])
+    return (place, *(k if k < place else k + 1 for k in moved))
 
 
 @hosted()
@@ -90,18 +99,21 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.near_misses(
         (transpose(reshape(part(4, 8), heads), p), "it begins within a part"),
         (transpose(reshape(part(0, 10), ("N", 5, 2, 5)), p), "the parts are not equal"),
+        (transpose(reshape(part(3, 1), (1, "N", 5)), (1, 2, 0)), "it is a place"),
         (transpose(reshape(slice_(x, ((2, 0, 16, 2),)), heads), p), "every other element"),
         (transpose(reshape(slice_(image, ((1, 0, 6, 1),)), (3, 4, 12)), (1, 0, 2)), "no axis is in front"),
     )
 
 
 @law(examples=_parts)
-def transposed_part(x: Tensor, s: Slices, d: Dims, p: Permutation):
+def transposed_part(x: Tensor, s: Slices, d: Dims, p: Permutation, k: Int):
     """Transpose(Reshape(Slice(x))) = Slice_0(Transpose(Reshape(x))) of one of several equal parts"""
     part = transpose(reshape(slice_(x, s), d), p)
-    whole = transpose(reshape(x, parted(x, s, d)), parts_in_front(x, s, p))
+    whole = transpose(reshape(x, parted(x, s, d)), parts_in_front(x, s, d, p))
     made = reshape(slice_(whole, place_of_part(x, s)), known_dims(part))
-    yield rewrite(part, made, guard(varies(x)), because="all parts are more to move")
+    # What laws made of it, such as one with a scale in its weight, has the same parts again.
+    demand = guard(varies(x), eq(x, node(k)))
+    yield rewrite(part, made, demand, because="all parts are more to move")
 
 
 @hosted()

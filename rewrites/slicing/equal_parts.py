@@ -1,8 +1,8 @@
 """An equal part of an axis is one place along an axis of its own, which a transpose of all parts brings to
 the front.
 
-Transpose(Reshape(Slice(x))) -> Slice_0(Transpose(Reshape(x)))          for one of several equal parts
-Transpose_p(Reshape(y)) -> Transpose_r(Transpose_q(Reshape(y)))         where another part has Transpose_q
+T(Reshape(Slice(x))) -> Slice_0(T'(Reshape(x)))               for one of several equal parts
+T(Reshape(Slice(x))) -> T''(Slice_0(T'(Reshape(x))))          where another part has another transpose
 
 The heads of queries, keys and values, parts of one projection, are one transpose and a Split.
 """
@@ -105,15 +105,19 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law(examples=_parts)
-def transposed_part(x: Tensor, s: Slices, d: Dims, p: Permutation, k: Int):
-    """Transpose(Reshape(Slice(x))) = Slice_0(Transpose(Reshape(x))) of one of several equal parts"""
-    part = transpose(reshape(slice_(x, s), d), p)
+def _place_in_whole(x: Tensor, s: Slices, d: Dims, p: Permutation, dims: Dims) -> Tensor:
+    """The part as one place of all parts, transposed."""
     whole = transpose(reshape(x, parted(x, s, d)), parts_in_front(x, s, d, p))
-    made = reshape(slice_(whole, place_of_part(x, s)), known_dims(part))
-    # What laws made of it, such as one with a scale in its weight, has the same parts again.
-    demand = guard(varies(x), eq(x, node(k)))
-    yield rewrite(part, made, demand, because="all parts are more to move")
+    return reshape(slice_(whole, place_of_part(x, s)), dims)  # type: ignore[no-any-return]
+
+
+@law(examples=_parts)
+def transposed_part(x: Tensor, s: Slices, d: Dims, p: Permutation, i: Int, k: Int):
+    """T(Reshape(Slice(x))) = Slice_0(T'(Reshape(x))) of one of several equal parts"""
+    part = transpose(reshape(slice_(x, s), d), p)
+    # What laws made of x, such as one with a scale in its weight, has the same parts again.
+    demand = guard(varies(x), eq(x, node(i)), eq(part, node(k)))
+    yield rewrite(part, _place_in_whole(x, s, d, p, known_dims(part)), demand, because="all are more to move")
 
 
 @hosted()
@@ -139,9 +143,8 @@ def as_another_part(
     x: Tensor, y: Tensor, z: Tensor, s: Slices, t: Slices, d: Dims, p: Permutation, q: Permutation,
     i: Int, k: Int,
 ):  # fmt: skip
-    """Transpose_p(Reshape(y)) = Transpose_r(Transpose_q(Reshape(y))) where another part has Transpose_q"""
-    view = reshape(slice_(x, s), d)
-    part, other = transpose(view, p), transpose(reshape(slice_(x, t), d), q)
+    """T(Reshape(Slice(x))) = T''(Slice_0(T'(Reshape(x)))) where another part has another transpose"""
+    part, other = transpose(reshape(slice_(x, s), d), p), transpose(reshape(slice_(x, t), d), q)
     demand = guard(ne(p, q), ne(s, t), eq(part, y), eq(y, node(i)), eq(z, node(k)), varies(x))
-    made = transpose(transpose(view, q), after(q, p))
-    yield rewrite(part, made, eq(other, z), demand, because="one is less")
+    made = transpose(_place_in_whole(x, s, d, q, known_dims(other)), after(q, p))
+    yield rewrite(part, made, eq(other, z), demand, because="all are more to move")

@@ -4,6 +4,7 @@ x / Sqrt(mean(x^2) + e) -> RMS(x)               mean over the axes a, scale 1
 RMS(x; s) * g = RMS(x; s * g)                   likewise Layer
 RMS(x - mean(x); s) -> Layer(x; s)
 Layer(x; s) + b = Layer(x; s, b)                Layer(x; s, b) + c = Layer(x; s, b + c)
+Layer(x; s, b) * c -> Layer(x; s * c, b * c)    for a constant c
 Layer_a(x) -> T(Layer(T'(x)))                   where ONNX has it for the last axes only; likewise RMS
 
 How their parts are spelled is the matter of `moments`.
@@ -22,7 +23,7 @@ from egraph_opt.laws.algebra import is_constant, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Permutation, Tensor
 from egraph_opt.operators import Literal, literal, reduce, reshape, transpose
 from egraph_opt.operators.composites import layer_norm, rms_norm, scale_dims, shifted_layer_norm
-from egraph_opt.rewrites.conditions.channels import overflows_nowhere
+from egraph_opt.rewrites.conditions.channels import is_scale, overflows_nowhere
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
@@ -138,6 +139,40 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int)
     twice, summed, sound = shifted + c, shifted_layer_norm(x, s, more, a, e), kernel(is_scale_of(b, x, a))
     yield rewrite(twice, summed, sound, guard(varies(twice)), inverse="shift")
     yield rewrite(summed, twice, sound, guard(varies(summed)), inverse="shift")
+
+
+@hosted()
+def are_scaled_by(s: Fact, b: Fact, c: Fact) -> bool:
+    """c is a constant that a scale and a bias, two others, overflow nothing with."""
+    return is_scale(c) and s.const and b.const and all(overflows_nowhere("Mul", f, c) for f in (s, b))
+
+
+def _scaled(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, s, b = g.input(("N", 3, 4)), g.random(4), g.random(4)
+    y = shifted_layer_norm(x, s, b, (2,), 1e-5)
+    yield g.fires(y * g.random(4))
+    yield g.fires(g.random(1, 1) * y)
+    both = shifted_layer_norm(x, g.random(3, 4), g.random(3, 4), (1, 2), 1e-5)
+    yield g.fires(both * g.random(3, 1))
+    large = g.constant(np.full(4, 1e20))
+    yield from g.near_misses(
+        (y * g.input((4,)), "it is no constant"),
+        (y * g.random(3, 1), "it differs from row to row"),
+        (y * g.random(2, 1, 3, 4), "it makes the result bigger"),
+        (shifted_layer_norm(x, large, b, (2,), 1e-5) * large, "scale and factor overflow"),
+        (shifted_layer_norm(x, s, large, (2,), 1e-5) * large, "bias and factor overflow"),
+    )
+
+
+@law(kind="fuse", uses=(either_side,), examples=_scaled)
+def scale_with_bias(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int):
+    """Layer(x; s, b) * c = Layer(x; s * c, b * c) for a constant c along the normalised axes"""
+    c_all = reshape(c, fitting(x, a, c))
+    whole = shifted_layer_norm(x, s * c_all, b * c_all, a, e)
+    sound = (are_scaled_by(s, b, c), is_scale_of(s, x, a), is_scale_of(b, x, a), guard(varies(x)))
+    scaled = beside("Mul", shifted_layer_norm(x, s, b, a, e), c, i)
+    yield rewrite(scaled, whole, *sound, because="every factor of a scale would come out")
 
 
 @hosted()

@@ -3,7 +3,8 @@
 Exp(x) / ReduceSum(Exp(x)) -> Softmax(x)
 x - Log(ReduceSum(Exp(x))) -> LogSoftmax(x)      likewise x - ReduceLogSumExp(x)
 Log(Softmax(x)) -> LogSoftmax(x)                 Exp(LogSoftmax(x)) = Softmax(x)
-Softmax(x - m) -> Softmax(x)                     m is the same along the axis; likewise LogSoftmax
+Softmax(x + m) -> Softmax(x)                     m is the same along the axis; likewise x - m, LogSoftmax
+Softmax(LogSoftmax(x)) -> Softmax(x)             likewise LogSoftmax
 
 `composites.primitives` writes them out again.
 """
@@ -17,9 +18,9 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import exp, log, varies
 from egraph_opt.laws.sorts import Axes, Axis, Int, String, Tensor
-from egraph_opt.operators import reduce, softmax
+from egraph_opt.operators import cast, reduce, softmax
 from egraph_opt.rewrites.conditions.channels import is_moderate, known_elements
-from egraph_opt.rewrites.conditions.operands import either_side
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
@@ -94,12 +95,22 @@ def is_level(m: Fact, x: Fact, axis: Axis) -> bool:
 
 @hosted()
 def is_no_mask(m: Fact) -> bool:
-    """Whether something is left of what m is subtracted from, as far as a constant m is known.
+    """Whether something is left of what m is added to, or subtracted from, as far as m is known.
 
     In float64 as much as in float32: its larger numbers have no finer steps there.
     """
     dtype = TensorProto.FLOAT if m.dtype == TensorProto.DOUBLE else m.dtype
     return is_moderate(dtype, *(known_elements(m) or ()))
+
+
+@hosted()
+def masks_nothing(m: Fact) -> bool:
+    """m is no mask that the model computes: (1 - mask) * -3e38 lies below 0, and who knows where it ends.
+
+    Of an input nothing is known.  A maximum is subtracted, whether or not it is one of numbers above 0.
+    """
+    ends = () if m.const or m.interval is None else m.interval[:2]
+    return bool(is_moderate(m.dtype, *ends))
 
 
 def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -108,13 +119,31 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(softmax("Softmax", x - g.input((3, 1)), 1), why="the shift makes x bigger")
     yield g.near_miss(softmax("Softmax", x - g.input((4,)), 1), why="it is another one along the axis")
     yield g.near_miss(softmax("Softmax", x - g.constant(3e38), 1), why="nothing is left of x")
+    yield g.near_miss(softmax("Softmax", x + g.constant(-3e38), 1), why="nothing is left of x")
+    mask = cast(g.input((1, 1), TensorProto.BOOL), TensorProto.FLOAT) * g.constant(-3e38)
+    yield g.near_miss(softmax("Softmax", x + mask, 1), why="nothing may be left of x")
+    rows = g.input(("N", 3, 4))
+    for m in (g.constant(5.0), g.input(("N", 3, 1)), g.random(3, 1)):
+        yield g.fires(softmax("Softmax", rows + m, 2))
+        yield g.fires(softmax("LogSoftmax", m + rows, 2))
 
 
-@law("softmax", numerics="reassociates", kind="eliminate", examples=_shift_examples)
-def level_shift(kind: String, x: Tensor, m: Tensor, k: Axis):
-    """Softmax(x - m) = Softmax(x), LogSoftmax(x - m) = LogSoftmax(x) where m is the same along the axis
+@law("softmax", numerics="reassociates", kind="eliminate", examples=_shift_examples, uses=(either_side,))
+def level_shift(kind: String, x: Tensor, m: Tensor, k: Axis, i: Int):
+    """Softmax(x + m) = Softmax(x), LogSoftmax(x + m) = LogSoftmax(x) where m is the same along the axis
 
-    As a rule m is the maximum, which the operator subtracts by itself.
+    Likewise x - m.  As a rule m is the maximum, which the operator subtracts by itself.
     """
     level = (is_softmax(kind), is_level(m, x, k), fits(m, x), is_no_mask(m))
-    yield rewrite(softmax(kind, x - m, k), softmax(kind, x, k), *level, because="forgets m")
+    for shifted, *known in ((x - m,), (beside("Add", x, m, i), masks_nothing(m))):
+        yield rewrite(softmax(kind, shifted, k), softmax(kind, x, k), *level, *known, because="forgets m")
+
+
+@law("softmax", numerics="reassociates", kind="eliminate")
+def of_logarithm(kind: String, x: Tensor, k: Axis):
+    """Softmax(LogSoftmax(x)) = Softmax(x), LogSoftmax(LogSoftmax(x)) = LogSoftmax(x)
+
+    The inner one subtracts a number that is the same along the axis.
+    """
+    twice = softmax(kind, softmax("LogSoftmax", x, k), k)
+    yield rewrite(twice, softmax(kind, x, k), is_softmax(kind), because="LogSoftmax could be repeated")

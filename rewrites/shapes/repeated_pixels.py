@@ -169,10 +169,10 @@ def _pooled(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(numerics="reassociates", kind="eliminate", serves="arithmetic", examples=_pooled)
-def pooled_repetition(kind: String, x: Tensor, w: PoolWindow, scales: Tensor, s: Settings):
+def pooled_repetition(kind: String, x: Tensor, w: PoolWindow, roi: Tensor, scales: Tensor, s: Settings):
     """Pool(Resize(x; s); stride = kernel) = Resize(x; s / kernel) where kernels divide s"""
-    y = pool(kind, resize(x, none(), scales, none(), s), w)
-    less = resize(x, none(), literal(divided_by_window(w, scales, s)), none(), s)
+    y = pool(kind, resize(x, roi, scales, none(), s), w)
+    less = resize(x, roi, literal(divided_by_window(w, scales, s)), none(), s)
     yield rewrite(y, less, is_float(x), guard(varies(x)), because="a mean does not say of how many")
 
 
@@ -191,8 +191,8 @@ def _sliced(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(numerics="bitwise", kind="eliminate", serves="arithmetic", examples=_sliced)
-def sliced_repetition(x: Tensor, t: Slices, scales: Tensor, s: Settings):
+def sliced_repetition(x: Tensor, t: Slices, roi: Tensor, scales: Tensor, s: Settings):
     """Slice(Resize(x; s); step) = Resize(x; s / step) where steps divide s and the slice goes to the end"""
-    y = slice_(resize(x, none(), scales, none(), s), t)
-    less = resize(x, none(), literal(divided_by_steps(t, x, y, scales, s)), none(), s)
+    y = slice_(resize(x, roi, scales, none(), s), t)
+    less = resize(x, roi, literal(divided_by_steps(t, x, y, scales, s)), none(), s)
     yield rewrite(y, less, is_float(x), guard(varies(x)), because="forgets what was left out")

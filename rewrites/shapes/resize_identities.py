@@ -27,7 +27,7 @@ NEAREST: tuple[tuple[str, Any], ...] = (
 )
 
 
-def _crops(s: Settings) -> bool:
+def crops(s: Settings) -> bool:
     given = dict(s)
     mode = given.get("coordinate_transformation_mode")
     return mode == "tf_crop_and_resize" or bool(given.get("antialias")) or "axes" in given
@@ -36,7 +36,7 @@ def _crops(s: Settings) -> bool:
 @hosted()
 def changes_nothing(x: Fact, y: Fact, scales: Fact, sizes: Fact, s: Settings) -> bool:
     """By 1 along each axis; a size that is the same by another factor looks elsewhere."""
-    if _crops(s) or x.shape is None or y.shape is None or len(x.shape) != len(y.shape):
+    if crops(s) or x.shape is None or y.shape is None or len(x.shape) != len(y.shape):
         return False
     if scales != ABSENT:
         return (
@@ -69,7 +69,7 @@ def by_one(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, s: Settings):
 @hosted()
 def written_out(x: Fact, y: Fact, s: Settings) -> Dims | None:
     """To what an image of one element is expanded, where batch and channels stay."""
-    if _crops(s) or dict(s).get("mode") not in ("nearest", "linear"):
+    if crops(s) or dict(s).get("mode") not in ("nearest", "linear"):
         return None
     if x.shape is None or y.shape is None or len(x.shape) != len(y.shape) or len(x.shape) < 3:
         return None
@@ -101,7 +101,7 @@ def of_one_element(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, s: Set
 def both_scales(a: Fact, b: Fact, s: Settings) -> Literal | None:
     """Of two Resizes that repeat each element: whole numbers, as asymmetric coordinates have them."""
     given = dict(s)
-    if any(given.get(k) != v for k, v in NEAREST) or _crops(s) or a.data is None or b.data is None:
+    if any(given.get(k) != v for k, v in NEAREST) or crops(s) or a.data is None or b.data is None:
         return None
     if len(a.data) != len(b.data) or a.dtype != b.dtype:
         return None

@@ -89,7 +89,7 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     heads, p = ("N", 5, 2, 4), (0, 2, 1, 3)
 
     def part(first: int, size: int) -> Tensor:
-        return slice_(x, ((2, first, first + size, 1),))
+        return slice_(x, ((2, first, first + size, 1),))  # type: ignore[no-any-return]
 
     yield from g.all_fire(
         transpose(reshape(part(0, 8), heads), p),

@@ -10,7 +10,7 @@ The table is computed once.  Of the tables that give one result, the first that 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -220,11 +220,12 @@ def normalized_rows(w: Tensor, i: Tensor, s: Tensor, b: Tensor, a: Axis, axes: A
     """Layer(Gather(W, i)) = Gather(Layer(W), i) of what is behind the indices; likewise RMS"""
     rows, known = _taken(w, i, a)
     own = axes_of_table(axes, a, i)
-    for norm, operands in (
+    norms: tuple[tuple[Callable[[Any, Any], Any], tuple[Any, ...]], ...] = (
         (lambda y, k: rms_norm(y, s, k, e), (s,)),
         (lambda y, k: layer_norm(y, s, k, e), (s,)),
         (lambda y, k: shifted_layer_norm(y, s, b, k, e), (s, b)),
-    ):
+    )
+    for norm, operands in norms:
         fixed = guard(*map(is_fixed, operands))
         made = gather(norm(w, own), i, a)
         yield rewrite(norm(rows, axes), made, are_behind(own, a), *known, *fixed, because="forgets W")

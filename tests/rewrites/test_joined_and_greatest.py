@@ -8,12 +8,13 @@ import numpy as np
 import onnx
 import pytest
 
-from ..knowledge_bases.graphs import Graph, outcome
+from ..knowledge_bases.graphs import Dims, Graph, outcome
 
 
 def joined(scales: tuple[float, ...], dtype: type[np.generic], opset: int, back: bool) -> onnx.ModelProto:
     """Branches of 2, 3, .. channels, quantized by scales and joined, and with `back` floats in between."""
-    g = Graph(**{f"x{k}": ["N", k + 2, 4, 4] for k in range(len(scales))})
+    inputs: dict[str, Dims] = {f"x{k}": ["N", k + 2, 4, 4] for k in range(len(scales))}
+    g = Graph(**inputs)
     zero = g.constant(np.array(3, dtype))
 
     def pair(x: str, scale: float) -> str:

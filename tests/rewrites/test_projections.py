@@ -17,7 +17,9 @@ def attention(
     g, rng, columns = Graph(x=dims), np.random.default_rng(0), heads * SIZE
     parts = []
     for perm in ((0, 2, 1, 3), keys, (0, 2, 1, 3)):
-        part = g.add("MatMul", "x", g.constant(rng.normal(size=(dims[-1], columns)).astype(np.float32) / 4))
+        part = g.add(
+            "MatMul", "x", g.constant(rng.normal(size=(int(dims[-1]), columns)).astype(np.float32) / 4)
+        )
         if biased:
             part = g.add("Add", g.constant(rng.normal(size=columns).astype(np.float32)), part)
         part = g.add("Reshape", part, g.constant([0, dims[1], heads, SIZE]))

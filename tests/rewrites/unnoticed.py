@@ -50,12 +50,16 @@ UNNOTICED: dict[str, int] = {
     "normalization.computed_in_float32": 1,
     "normalization.inner_axes": 3,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 6,  # of constants, those without elements only
+    "normalization.scale_with_bias": 2,  # a scale and a bias with more axes
     "normalization.shift_of_instances": 1,  # of constants that take each other away it goes wrong
     "normalization.variance": 1,  # of constants alone it goes wrong
     "onnxruntime.operators.norm_of_residual": 3,  # of a level row, where roundings show
     "recurrent.product_into_weights": 1,  # of constants near the end of their type
     "recurrent.shift_into_bias": 2,  # of weights that are too large it goes wrong
     "resize.by_one": 1,
+    "resize.pooled_repetition": 1,  # onnxruntime resizes no other type in front of a pool
+    "resize.repeated_elements": 2,  # of types and opsets that have no other term
+    "resize.sliced_repetition": 1,  # of the nearest element it holds of other types as well
     "resize.sum_of_resizes": 1,
     "selection.scale_of_part": 1,
     "shapes.dims_of_input": 4,

@@ -1,4 +1,4 @@
-"""Integers between powers of two: a sign that takes a bit, a type with fewer bits than another, one too many."""
+"""Integers between powers of two: a sign takes a bit, one type has fewer bits than another."""
 
 import math
 
@@ -12,12 +12,6 @@ from egraph_opt.operators import arg_reduce, cast, dequantize, gather, none, qua
 from egraph_opt.rewrites.elementwise.identities import clip
 
 from . import fires_on, of_one, of_two, wrong
-
-
-@hosted()
-def is_number(c: Fact) -> bool:
-    return c.splat is not None and c.shape == ()
-
 
 # --- casts to fewer bits ------------------------------------------------------------------------------------
 
@@ -136,7 +130,8 @@ def relu_of_product_of_16_bits(x: Tensor, y: Tensor):
 
 @hosted()
 def has_product(x: Fact, c: Fact) -> bool:
-    return x.dtype == T.INT32 and c.splat > 0 and _is_up_to(x, (2**32 - 1) // c.splat)
+    positive = c.shape == () and c.splat is not None and c.splat > 0
+    return positive and x.dtype == T.INT32 and _is_up_to(x, (2**32 - 1) // c.splat)
 
 
 def _grown(most, factor):
@@ -153,7 +148,7 @@ def grown_and_divided(x: Tensor, c: Tensor):
 
     Wrong from 2^31 on, which is negative.
     """
-    yield rewrite((x * c) / c, x, is_number(c), has_product(x, c), because="forgets c")
+    yield rewrite((x * c) / c, x, has_product(x, c), because="forgets c")
 
 
 # --- levels and places --------------------------------------------------------------------------------------
@@ -191,7 +186,7 @@ def is_within(i: Fact, x: Fact, a: int) -> bool:
 
 @hosted()
 def is_last_place(c: Fact, x: Fact, a: int) -> bool:
-    return c.splat == x.shape[a] - 1
+    return c.shape == () and c.splat == x.shape[a] - 1
 
 
 def _bounded_index(dim, most):
@@ -216,11 +211,5 @@ def bound_of_index(x: Tensor, i: Tensor, c: Tensor, a: Axis):
     Wrong of more than 20 elements, where one more is taken for within.
     """
     bounded = gather(x, variadic("Min", listed(i, c)), a)
-    yield rewrite(
-        bounded,
-        gather(x, i, a),
-        is_within(i, x, a),
-        is_number(c),
-        is_last_place(c, x, a),
-        because="forgets c",
-    )
+    known = is_within(i, x, a), is_last_place(c, x, a)
+    yield rewrite(bounded, gather(x, i, a), *known, because="forgets c")

@@ -79,8 +79,9 @@ def log_of_sum_of_exponentials(x: Tensor, a: Axes, k: Flag):
 @hosted()
 def joined_powers(c: Fact, d: Fact) -> Float | None:
     """An odd power and then one that is not whole: both are of numbers from 0 on."""
-    odd = c.splat is not None and c.splat > 0 and c.splat % 2 == 1
-    return c.splat * d.splat if odd and d.splat > 0 and d.splat != int(d.splat) else None
+    if c.splat is None or d.splat is None or c.splat <= 0 or d.splat <= 0:
+        return None
+    return c.splat * d.splat if c.splat % 2 == 1 and d.splat != int(d.splat) else None
 
 
 @wrong(

@@ -33,19 +33,25 @@ def is_one_matrix(y: Fact) -> bool:
 
 
 @hosted()
+def is_batched(y: Fact) -> bool:
+    return y.rank is not None and y.rank > 2
+
+
+@hosted()
 def rows_of(x: Fact, y: Fact) -> Dims | None:
-    many = x.is_static and y.is_static and x.rank > 2 and y.rank > 2
-    return (math.prod(x.shape[:-1]), x.shape[-1]) if many and 0 not in (*x.shape, *y.shape) else None
+    if not x.is_static or not y.is_static or x.rank < 3 or y.rank < 2 or 0 in (*x.shape, *y.shape):
+        return None
+    return (math.prod(x.shape[:-1]), x.shape[-1])
 
 
 @hosted()
 def matrix_of(y: Fact) -> Dims | None:
-    return y.shape[-2:] if y.is_static else None
+    return y.shape[-2:]
 
 
 @hosted()
 def dims_of_product(x: Fact, y: Fact) -> Dims | None:
-    return (*x.shape[:-1], y.shape[-1]) if x.is_static and y.is_static else None
+    return (*x.shape[:-1], y.shape[-1])
 
 
 @wrong("reassociates", lambda g: matmul(g.input((2, 3, 4)), g.input((1, 1, 4, 5))))
@@ -56,7 +62,8 @@ def rows_of_batches(x: Tensor, y: Tensor):
     """
     rows = matmul(reshape(x, rows_of(x, y)), reshape(y, matrix_of(y)))
     product = reshape(rows, dims_of_product(x, y))
-    yield rewrite(matmul(x, y), product, is_single(x), is_one_matrix(y), because="one product")
+    conditions = is_single(x), is_one_matrix(y), is_batched(y)
+    yield rewrite(matmul(x, y), product, *conditions, because="one product")
 
 
 @hosted()
@@ -82,13 +89,11 @@ ELEVEN = (10, *range(1, 10), 0)
 
 
 @hosted()
-def digit_by_digit(p: Permutation, q: Permutation) -> Permutation | None:
-    """p at the places of q, each a digit of a string; as it should be, where that is no permutation."""
+def in_one(p: Permutation, q: Permutation) -> Permutation | None:
+    """p at the places of q, where each place has one digit."""
     if len(p) != len(q):
         return None
-    digits, places = "".join(map(str, p)), "".join(map(str, q))[: len(p)]
-    found = tuple(int(digits[int(k)]) for k in places)
-    return found if sorted(found) == list(range(len(p))) else tuple(p[k] for k in q)
+    return tuple(p[k] for k in q) if len(p) <= 10 else p
 
 
 @wrong(
@@ -97,9 +102,9 @@ def digit_by_digit(p: Permutation, q: Permutation) -> Permutation | None:
 def transposes_by_digits(x: Tensor, p: Permutation, q: Permutation):
     """Transpose_q(Transpose_p(x)) = Transpose(x) by p at the places of q
 
-    Wrong of eleven axes, of which one has two digits.
+    Wrong of eleven axes, of which one has two digits: q is not looked at.
     """
-    one = transpose(x, digit_by_digit(p, q))
+    one = transpose(x, in_one(p, q))
     yield rewrite(transpose(transpose(x, p), q), one, because="one transpose")
 
 

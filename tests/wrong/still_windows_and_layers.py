@@ -1,4 +1,4 @@
-"""Windows, images and layers: axes that turn round, even kernels, groups and activations that were forgotten."""
+"""Windows, images and layers: axes that turn round, even kernels, groups, forgotten activations."""
 
 from dataclasses import replace
 

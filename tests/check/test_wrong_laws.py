@@ -1,4 +1,4 @@
-"""The gate refuses wrong laws; see `tests/wrong`.  The end of the run says how many it accepted.
+"""The gate refuses wrong laws but for a list; see `tests/wrong`.  The end of the run says how many it accepted.
 
 Few of them are tried each time (`tests/dealt_variations.py`), all by `make wrong`.
 """
@@ -61,8 +61,8 @@ STILL_ACCEPTED: frozenset[str] = frozenset(
         "transposes_by_digits",
     }
 )
-"""Wrong laws that the gate accepts, which it has to meet yet: of an eighth attack, by someone who had not read
-the tables (`tests/wrong/still_*.py`).  There may only be fewer."""
+"""Wrong laws that the gate accepts, which it has to meet yet: of an eighth attack, by someone who had not
+read the tables (`tests/wrong/still_*.py`).  There may only be fewer."""
 
 Record = Callable[[str, object], None]
 

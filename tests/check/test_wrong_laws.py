@@ -1,4 +1,4 @@
-"""The gate refuses wrong laws but for a list; see `tests/wrong`.  The end of the run says how many it accepted.
+"""The gate refuses wrong laws but for a list; see `tests/wrong`.  The end of the run counts the accepted.
 
 Few of them are tried each time (`tests/dealt_variations.py`), all by `make wrong`.
 """

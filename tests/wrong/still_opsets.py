@@ -1,0 +1,81 @@
+"""Right sides that are right today: old opsets lack the operator, or have it for other types or shapes."""
+
+import numpy as np
+from onnx import TensorProto as T
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.ranges import range_of
+from egraph_opt.laws import DataType, Tensor, hosted, listed, rewrite
+from egraph_opt.operators import binary, cast, unary, variadic
+
+from . import fires_on, is_single, of_two, wrong
+
+
+def _neither(x, y):
+    return unary("Not", (), binary("Or", binary("Less", x, y), binary("Greater", x, y)))
+
+
+@wrong("finite", of_two(_neither), opset=9)
+def neither_less_nor_greater(x: Tensor, y: Tensor):
+    """Not(Or(x < y, x > y)) = Equal(x, y)
+
+    Wrong of floats before opset 11, where Equal takes integers only.
+    """
+    yield rewrite(_neither(x, y), binary("Equal", x, y), is_single(x), because="forgets the order")
+
+
+@hosted()
+def is_int32_as_double(x: Fact, t: int) -> bool:
+    return x.dtype == T.INT32 and t == T.DOUBLE
+
+
+@wrong(
+    "bitwise",
+    of_two(lambda x, y: binary("Greater", cast(x, T.DOUBLE), cast(y, T.DOUBLE)), (3,), T.INT32),
+    opset=8,
+)
+def greater_in_int32(x: Tensor, y: Tensor, t: DataType):
+    """Cast_double(x) > Cast_double(y) = x > y for int32
+
+    Wrong before opset 9, where Greater takes floats only.
+    """
+    doubles = binary("Greater", cast(x, t), cast(y, t))
+    whole = is_int32_as_double(x, t), is_int32_as_double(y, t)
+    yield rewrite(doubles, binary("Greater", x, y), *whole, because="forgets t")
+
+
+@wrong("reassociates", lambda g: (g.input((2, 3)) + g.input((3,))) + g.input((2, 3)), opset=7)
+def three_terms_at_once(x: Tensor, y: Tensor, z: Tensor):
+    """(x + y) + z = Sum(x, y, z)
+
+    Wrong in opset 7, where Sum does not broadcast.
+    """
+    yield rewrite((x + y) + z, variadic("Sum", listed(x, y, z)), is_single(x), because="one kernel")
+
+
+@hosted()
+def is_not_below_zero(x: Fact) -> bool:
+    known = range_of(x)
+    return x.dtype == T.INT64 and known is not None and known[0] >= 0
+
+
+@hosted()
+def is_divisor(c: Fact) -> bool:
+    return c.splat is not None and c.shape == () and c.splat > 0
+
+
+def _rest(x, c):
+    return x - (x / c) * c
+
+
+def _rest_by_four(dims):
+    return lambda g: _rest(cast(g.input(dims, T.UINT8), T.INT64), g.constant(np.int64(4)))
+
+
+@wrong("bitwise", _rest_by_four((3,)), opset=9, examples=fires_on(_rest_by_four(("N", 3))))
+def remainder_by_mod(x: Tensor, c: Tensor):
+    """x - x / c * c = Mod(x, c) for an x of 0 or more
+
+    Wrong in opset 9, which has no Mod.
+    """
+    yield rewrite(_rest(x, c), binary("Mod", x, c), is_not_below_zero(x), is_divisor(c), because="one kernel")

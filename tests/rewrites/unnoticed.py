@@ -61,11 +61,12 @@ UNNOTICED: dict[str, int] = {
     "resize.repeated_elements": 2,  # of types and opsets that have no other term
     "resize.sliced_repetition": 1,  # of the nearest element it holds of other types as well
     "resize.sum_of_resizes": 1,
-    "selection.scale_of_part": 1,
+    "selection.scale_of_part": 10,  # of constants near the end of their type
     "shapes.dims_of_input": 4,
     "signs.elu_by_sign": 2,
     "slice.of_concat": 2,
     "softmax.level_shift": 1,
+    "sums_of_parts.of_neighbouring_channels": 2,  # of two windows that fit one image, and of two types of biases
     "transpose.through_resize": 1,
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""

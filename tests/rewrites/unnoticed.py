@@ -66,7 +66,8 @@ UNNOTICED: dict[str, int] = {
     "signs.elu_by_sign": 2,
     "slice.of_concat": 2,
     "softmax.level_shift": 1,
-    "sums_of_parts.of_neighbouring_channels": 2,  # of two windows that fit one image, and of two types of biases
+    "sums_of_parts.of_neighbouring_channels": 2,  # two windows of one image, biases of two types
+    "tables.normalized_rows": 1,  # axes of the indices alone
     "transpose.through_resize": 1,
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""

@@ -1,5 +1,8 @@
 """Ranks that terms seldom have, letters and digits of axes, and operands whose type is another one's."""
 
+# These authors take it that shapes are known.
+# mypy: disable-error-code="arg-type, index, misc, operator"
+
 import math
 
 import numpy as np

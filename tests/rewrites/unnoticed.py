@@ -68,6 +68,7 @@ UNNOTICED: dict[str, int] = {
     "softmax.level_shift": 1,
     "sums_of_parts.of_neighbouring_channels": 2,  # two windows of one image, biases of two types
     "tables.normalized_rows": 1,  # axes of the indices alone
+    "tables.product_of_rows": 2,  # of one index, and of products near the end of their type
     "transpose.through_resize": 1,
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""

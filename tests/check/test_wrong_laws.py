@@ -24,7 +24,6 @@ STILL_ACCEPTED: frozenset[str] = frozenset(
         "alpha_of_no_activation",
         "atan_of_tan",
         "beta_of_no_activation",
-        "bound_of_index",
         "channels_of_one_group",
         "conv_between_turns",
         "cosine_of_hardly_shifted",

@@ -38,7 +38,7 @@ LARGEST_CONSTANT = 2**20
 """Elements of a constant that a product of two constants makes."""
 
 
-def _cuts(x: Fact, c: Fact, w: Fact, axis: int, own: int, side: int) -> tuple[Slices, Slices] | None:
+def _cuts(x: Fact, c: Fact, w: Fact, axis: int, *, own: int, side: int) -> tuple[Slices, Slices] | None:
     """The parts of a weight for x and for c, next to each other along an axis, c first for side 1."""
     shape = static_shape(w)
     if shape is None or not w.const or x.shape is None or c.shape is None or len(x.shape) != len(c.shape):
@@ -55,13 +55,13 @@ def _cuts(x: Fact, c: Fact, w: Fact, axis: int, own: int, side: int) -> tuple[Sl
 def rows_of(x: Fact, c: Fact, w: Fact, axis: Axis, side: int) -> tuple[Slices, Slices] | None:
     """The rows of a matrix that x and c of a Concat along the last axis are multiplied with."""
     last = x.rank is not None and axis == x.rank - 1 and w.rank == 2
-    return _cuts(x, c, w, axis, 0, side) if last else None
+    return _cuts(x, c, w, axis, own=0, side=side) if last else None
 
 
 @hosted()
 def channels_of(x: Fact, c: Fact, w: Fact, axis: Axis, window: ConvWindow, side: int) -> Any:
     """The channels of a weight that x and c of a Concat along the channels are convolved with."""
-    return _cuts(x, c, w, 1, 1, side) if axis == 1 and window.group == 1 else None
+    return _cuts(x, c, w, 1, own=1, side=side) if axis == 1 and window.group == 1 else None
 
 
 @hosted()

@@ -84,18 +84,17 @@ def _parts_of_one(
     weights: list[Tensor],
     results: list[Tensor],
     places: list[Int],
-    biases: Sequence[Tensor] = (),
-    sides: Sequence[Int] = (),
+    biases: Sequence[tuple[Tensor, Int]] = (),
 ) -> Any:
     """The rule that products with weights, which stand at places of the original, are parts of one; or that
-    their sums with biases are, which stand on some side."""
+    their sums with biases are, each of which stands on some side."""
     joint, own = x @ concat(listed(*weights), 1), columns(x, *weights)
     made = [x @ w for w in weights]
     if biases:
-        joint = joint + concat(listed(*biases), 0)
-        made = [beside("Add", y, b, side) for y, b, side in zip(made, biases, sides, strict=True)]
+        joint = joint + concat(listed(*(b for b, _ in biases)), 0)
+        made = [beside("Add", y, b, side) for y, (b, side) in zip(made, biases, strict=True)]
     found = [eq(y, z) for y, z in zip(results, made, strict=True)]
-    rows = [is_row_of(b, w) for b, w in zip(biases, weights, strict=False)]
+    rows = [is_row_of(b, w) for (b, _), w in zip(biases, weights, strict=False)]
     originals = [eq(w, node(i)) for w, i in zip(weights, places, strict=True)]
     in_order = [i < j for i, j in pairwise(places)]
     then = [union(y, slice_(joint, own[k])) for k, y in enumerate(results)]
@@ -171,7 +170,7 @@ def two_sums(
     g: Int, h: Int, i: Int, j: Int,
 ):  # fmt: skip
     """x @ W1 + b1, x @ W2 + b2 = parts of x @ [W1, W2] + [b1, b2] for constants of the original"""
-    yield _parts_of_one(x, [v, w], [a, b], [i, j], [p, q], [g, h])
+    yield _parts_of_one(x, [v, w], [a, b], [i, j], [(p, g), (q, h)])
 
 
 @law(uses=(neighbours, either_side), examples=_sums(3))
@@ -180,4 +179,4 @@ def three_sums(
     r: Tensor, f: Int, g: Int, h: Int, i: Int, j: Int, k: Int,
 ):  # fmt: skip
     """x @ W1 + b1, x @ W2 + b2, x @ W3 + b3 = parts of x @ [W1, W2, W3] + [b1, b2, b3] of the original"""
-    yield _parts_of_one(x, [u, v, w], [a, b, c], [i, j, k], [p, q, r], [f, g, h])
+    yield _parts_of_one(x, [u, v, w], [a, b, c], [i, j, k], [(p, f), (q, g), (r, h)])

@@ -50,25 +50,25 @@ UNNOTICED: dict[str, int] = {
     "normalization.computed_in_float32": 1,
     "normalization.inner_axes": 3,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 6,  # of constants, those without elements only
-    "normalization.scale_with_bias": 2,  # a scale and a bias with more axes
+    "normalization.scale_with_bias": 2,
     "normalization.shift_of_instances": 1,  # of constants that take each other away it goes wrong
     "normalization.variance": 1,  # of constants alone it goes wrong
     "onnxruntime.operators.norm_of_residual": 3,  # of a level row, where roundings show
     "recurrent.product_into_weights": 1,  # of constants near the end of their type
     "recurrent.shift_into_bias": 2,  # of weights that are too large it goes wrong
     "resize.by_one": 1,
-    "resize.pooled_repetition": 1,  # onnxruntime resizes no other type in front of a pool
-    "resize.repeated_elements": 2,  # of types and opsets that have no other term
-    "resize.sliced_repetition": 1,  # of the nearest element it holds of other types as well
+    "resize.pooled_repetition": 1,
+    "resize.repeated_elements": 2,
+    "resize.sliced_repetition": 1,
     "resize.sum_of_resizes": 1,
     "selection.scale_of_part": 10,  # of constants near the end of their type
     "shapes.dims_of_input": 4,
     "signs.elu_by_sign": 2,
     "slice.of_concat": 2,
     "softmax.level_shift": 1,
-    "sums_of_parts.of_neighbouring_channels": 2,  # two windows of one image, biases of two types
-    "tables.normalized_rows": 1,  # axes of the indices alone
-    "tables.product_of_rows": 2,  # of one index, and of products near the end of their type
+    "sums_of_parts.of_neighbouring_channels": 2,
+    "tables.normalized_rows": 1,
+    "tables.product_of_rows": 2,
     "transpose.through_resize": 1,
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""

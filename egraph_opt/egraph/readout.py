@@ -131,10 +131,10 @@ def _numbered(enodes: Sequence[_Enode], known: Iterable[ClassKey]) -> dict[Class
     numbers = {key: k for k, key in enumerate(dict.fromkeys(known))}
     users: dict[ClassKey, list[_Enode]] = {}
     ready: list[_Enode] = []
-    waiting: dict[int, int] = {}
+    waiting: dict[_Enode, int] = {}
     for enode in enodes:
         unknown = {key for key in enode.operands if key not in numbers}
-        waiting[id(enode)] = len(unknown)
+        waiting[enode] = len(unknown)
         for key in unknown:
             users.setdefault(key, []).append(enode)
         if not unknown:
@@ -147,8 +147,8 @@ def _numbered(enodes: Sequence[_Enode], known: Iterable[ClassKey]) -> dict[Class
                 continue
             numbers[enode.result] = len(numbers)
             for user in users.get(enode.result, ()):
-                waiting[id(user)] -= 1
-                if not waiting[id(user)]:
+                waiting[user] -= 1
+                if not waiting[user]:
                     ready.append(user)
     return numbers
 

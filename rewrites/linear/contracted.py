@@ -100,8 +100,8 @@ def constant_columns(x: Tensor, c: Tensor, w: Tensor, a: Axis):
     for side in (0, 1):
         own = rows_of(x, c, w, a, side)
         apart = x @ slice_(w, own[0]) + c @ slice_(w, own[1])
-        demand = guard(makes_constant(c, w, 1), varies(x))
-        yield rewrite(concat(_pair(x, c, side), a) @ w, apart, demand, because="forgets what c was")
+        sound = (makes_constant(c, w, 1), guard(varies(x)))
+        yield rewrite(concat(_pair(x, c, side), a) @ w, apart, *sound, because="forgets what c was")
 
 
 def _images(rng: np.random.Generator) -> Iterator[Example]:
@@ -124,9 +124,9 @@ def constant_channels(x: Tensor, c: Tensor, w: Tensor, b: Tensor, a: Axis, u: Co
     for side in (0, 1):
         own = channels_of(x, c, w, a, u, side)
         apart = conv(x, slice_(w, own[0]), b, u) + conv(c, slice_(w, own[1]), none(), u)
-        demand = guard(makes_constant(c, w, 0), varies(x))
+        sound = (makes_constant(c, w, 0), guard(varies(x)))
         yield rewrite(
-            conv(concat(_pair(x, c, side), a), w, b, u), apart, demand, because="forgets what c was"
+            conv(concat(_pair(x, c, side), a), w, b, u), apart, *sound, because="forgets what c was"
         )
 
 

@@ -34,6 +34,7 @@ from egraph_opt.operators.terms import cons, listed, nil, node
 from egraph_opt.rewrites.slicing.concat import listing, operands_of, worth_a_walk
 from egraph_opt.rewrites.slicing.other_axes import fit_together
 from egraph_opt.rewrites.transposes.composition import invert, restores
+from egraph_opt.rewrites.transposes.movement import moved_axis
 
 law = laws_of("joining", numerics="bitwise", kind="move", serves="launches", source="TASO; networks in NHWC")
 
@@ -150,13 +151,6 @@ def transposing(
     yield rule(*asked, eq(ys, transposed(rest, p)), then=made)
 
 
-@hosted()
-def axis_behind(p: Permutation, axis: Axis) -> Axis | None:
-    """Where an axis comes to lie."""
-    back = invert(p)
-    return None if back is None or axis >= len(back) else back[axis]
-
-
 def _undone(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, z = g.input(("N", 3, 4)), g.input(("N", 4, 3)), g.input(("N", 4, 2))
@@ -175,5 +169,5 @@ def undone_of_some(xs: Tensors, ys: Tensors, a: Axis, p: Permutation):
     """Transpose_p(Concat_a(x, y, ..)) = Concat(Transpose_p(x), Transpose_p(y), ..) where p undoes one's"""
     known = eq(ys, transposed(xs, p))
     yield rewrite(
-        transpose(concat(xs, a), p), concat(ys, axis_behind(p, a)), known, because="one for several"
+        transpose(concat(xs, a), p), concat(ys, moved_axis(invert(p), a)), known, because="one for several"
     )

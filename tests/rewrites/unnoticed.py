@@ -27,6 +27,8 @@ UNNOTICED: dict[str, int] = {
     "constants.scale_of_products": 4,  # of constants that are too large it goes wrong
     "constants.scales_meet": 1,  # of constants of which products are infinite
     "constants.shifts_meet": 3,  # of constants that take each other away it goes wrong
+    "contracted.constant_channels": 2,
+    "contracted.constant_columns": 2,
     "convolution.of_convolution": 2,  # of constants near the end of their type
     "convolution.point_behind_transposed": 1,  # a bias that is computed, of which no term was found
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong

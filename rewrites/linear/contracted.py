@@ -139,6 +139,14 @@ def _zeros(rng: np.random.Generator) -> Iterator[Example]:
     columns = g.constant(np.zeros((2, 3, 5, 2)))
     yield from g.all_fire(concat(listed(x, columns), 3) @ m, concat(listed(columns, x), 3) @ m)
     yield g.near_miss(concat(listed(x, g.constant(np.ones((2, 3, 5, 2)))), 3) @ m, why="it is not zero")
+    for side in (0, 1):
+        rows, channels = np.ones((8, 3)), np.ones((4, 5, 3, 3))
+        rows[-2 * (1 - side) :][:2] = channels[:, -2 * (1 - side) :][:, :2] = np.inf
+        for whole in (
+            concat(_pair(x, columns, side), 3) @ g.constant(rows),
+            conv(concat(_pair(x, zero, side), 1), g.constant(channels), none(), RING),
+        ):
+            yield g.near_miss(whole, why="0 times infinity is none")
 
 
 @law(numerics="reassociates", serves="arithmetic", examples=_zeros)

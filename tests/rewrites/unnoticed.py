@@ -29,6 +29,7 @@ UNNOTICED: dict[str, int] = {
     "constants.shifts_meet": 3,  # of constants that take each other away it goes wrong
     "contracted.constant_channels": 2,
     "contracted.constant_columns": 2,
+    "contracted.zeros_beside": 4,
     "convolution.of_convolution": 2,  # of constants near the end of their type
     "convolution.point_behind_transposed": 1,  # a bias that is computed, of which no term was found
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong

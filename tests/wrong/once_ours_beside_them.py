@@ -4,8 +4,9 @@ and products that depend on their order, constants that a narrower type does not
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Tensor, approximate, hosted, rewrite
+from egraph_opt.laws import Axes, Float, Tensor, approximate, hosted, rewrite
 from egraph_opt.operators import PoolWindow, cast, pool, reduce
+from egraph_opt.operators.composites import layer_norm
 
 from . import fires_on, of_one, wrong
 
@@ -59,6 +60,25 @@ def product_of_products(x: Tensor, a: Axes, b: Axes):
     """
     twice = reduce("ReduceProd", reduce("ReduceProd", x, a, 0), b, 0)
     yield rewrite(twice, reduce("ReduceProd", x, (0, 1), 0), is_of_two_axes(x, a, b), because="forgets a")
+
+
+@hosted()
+def is_level_number(m: Fact) -> bool:
+    return m.dtype == T.FLOAT and m.shape == () and m.splat is not None
+
+
+@wrong(
+    "reassociates",
+    lambda g: layer_norm(g.input((2, 4)) + g.constant(1e7), g.constant([1.0] * 4), (1,), 1e-5),
+    values=(1.0, 2.0, 3.0, 4.0),
+)
+def summand_before_norm(x: Tensor, m: Tensor, s: Tensor, a: Axes, e: Float):
+    """LayerNormalization(x + m) = LayerNormalization(x) for a number m
+
+    Wrong where m is so large that x loses its digits.
+    """
+    shifted = layer_norm(x + m, s, a, e)
+    yield rewrite(shifted, layer_norm(x, s, a, e), is_level_number(m), because="the mean is taken away")
 
 
 @hosted()

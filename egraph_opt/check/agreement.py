@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.exactness import Approximate
 
 Array = npt.NDArray[Any]
@@ -59,6 +60,26 @@ LEAVES_THE_RANGE = "what was finite is not"
 REGROUPS = "an element differs by more than rounding: is it numerics='reassociates'?"
 
 
+class Computed:
+    """What goes into outputs and is computed on the way, which is found when outputs differ at all.
+
+    Args:
+        arrays: finds it.
+    """
+
+    def __init__(self, arrays: Callable[[], Iterable[Array]]) -> None:
+        self._find = arrays
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        return tuple(self._find())
+
+    @cached_property
+    def scale(self) -> float:
+        """The greatest finite magnitude."""
+        return max(map(scale_of, self.arrays), default=0.0)
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """Where two arrays differ.
@@ -73,7 +94,11 @@ class Mismatch:
 
 
 def difference(
-    a: Array, b: Array, claim: Claim, computed: Iterable[Array] = (), bound: Approximate | None = None
+    a: Array,
+    b: Array,
+    claim: Claim,
+    computed: Computed | Iterable[Array] = (),
+    bound: Approximate | None = None,
 ) -> Mismatch | None:
     """How `b` differs from `a` by more than is claimed; None where it does not.
 
@@ -83,13 +108,14 @@ def difference(
     """
     if a.tobytes() == b.tobytes():
         return None
+    known = computed if isinstance(computed, Computed) else Computed(lambda: computed)
     if claim == "bound":
         assert bound is not None
-        return _bounded(a, b, computed, bound)
-    if not np.issubdtype(a.dtype, np.floating):
+        return _bounded(a, b, known.arrays, bound)
+    if a.dtype.kind != "f":
         return None if claim == "stays finite" else _of(a != b)
     with np.errstate(all="ignore"):
-        return _FLOATS[claim](a, b, computed)
+        return _FLOATS[claim](a, b, known)
 
 
 def _of(bad: Array, hint: str = "") -> Mismatch | None:
@@ -110,52 +136,52 @@ def _in_place(a: Array, b: Array, *_: Any) -> Mismatch | None:
     return _of(~np.isclose(b, a, rtol=least, atol=least, equal_nan=True))
 
 
-def _finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+def _finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     lost = _stays_finite(a, b, computed)
     if lost is not None:
         return lost
-    info, sound = np.finfo(a.dtype), finite_throughout(a, computed)
+    info, sound = np.finfo(a.dtype), finite_throughout(a, computed.arrays)
     x, y = a.astype(np.float64), b.astype(np.float64)
     allowed = FEW * float(info.eps) * np.abs(x) + float(info.tiny)
     return _of(sound & ~(np.abs(x - y) <= allowed), REGROUPS)
 
 
-def _stays_finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
-    return _of(finite_throughout(a, computed) & ~np.isfinite(b), LEAVES_THE_RANGE)
+def _stays_finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    return _of(finite_throughout(a, computed.arrays) & ~np.isfinite(b), LEAVES_THE_RANGE)
 
 
-def _real(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
-    within = COMPUTED * float(np.finfo(a.dtype).eps) * max((scale_of(x) for x in computed), default=0)
+def _real(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    within = COMPUTED * float(np.finfo(a.dtype).eps) * computed.scale
     return _of(_beyond(a, b, REAL.get(a.dtype, 1e-2), within))
 
 
-def _real_where_finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+def _real_where_finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     wrong = _real(a, b, computed)
-    return None if wrong is None else _of(wrong.bad & finite_throughout(a, computed))
+    return None if wrong is None else _of(wrong.bad & finite_throughout(a, computed.arrays))
 
 
-def _in_float64(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
-    scale = max((scale_of(np.where(np.abs(x) < DROWNS_ALL, x, 0)) for x in computed), default=0)
+def _in_float64(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    scale = max((scale_of(np.where(np.abs(x) < DROWNS_ALL, x, 0)) for x in computed.arrays), default=0)
     wrong = _beyond(a, b, REAL[np.dtype(np.float32)], COMPUTED * float(np.finfo(np.float64).eps) * scale)
     return _of(wrong & np.isfinite(a) & np.isfinite(b))
 
 
-def _reference(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+def _reference(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     """Constants that were folded have been rounded to float32 once; float16 is computed in itself.
 
     What is not finite in float32, kernels say; the reference spells some operators otherwise.
     """
-    computed = tuple(
+    arrays = tuple(
         np.where(np.abs(x) > END_OF_FLOAT32, np.inf, x) if x.dtype == np.float64 else x
-        for x in (a, *computed)
+        for x in (a, *computed.arrays)
     )
     half = a.dtype == np.float16
-    least = COMPUTED * 2.0**-24 * max((scale_of(x) for x in computed), default=0)
+    least = COMPUTED * 2.0**-24 * max(map(scale_of, arrays), default=0)
     if half:  # of which small ones are rounded to multiples of one number, and differences of large ones
-        half_scale = max((scale_of(x) for x in computed if x.dtype == np.float16), default=0)
+        half_scale = max((scale_of(x) for x in arrays if x.dtype == np.float16), default=0)
         subnormal, eps = float(np.finfo(np.float16).smallest_subnormal), float(np.finfo(np.float16).eps)
         least = max(least, COMPUTED * subnormal, FEW * eps * half_scale)
-    sound = finite_throughout(a, (*computed, b) if half else computed)  # where sums of halves may overflow
+    sound = finite_throughout(a, (*arrays, b) if half else arrays)  # where sums of halves may overflow
     return _of(_beyond(a, b, 2e-2 if half else 2e-5, least) & sound)
 
 
@@ -194,9 +220,9 @@ _FLOATS = {
 
 def scale_of(x: Array) -> float:
     """The greatest finite magnitude; 0 of what is no float."""
-    if not np.issubdtype(x.dtype, np.floating):
+    if x.dtype.kind != "f":
         return 0.0
-    return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
+    return float(np.abs(x[np.isfinite(x)]).max(initial=0))
 
 
 def computed_from(given: Sequence[Array], constants: Sequence[Array]) -> Iterator[Array]:
@@ -211,7 +237,7 @@ def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.boo
     """Where an array is finite, and so is what it is computed from, as far as that has its shape."""
     sound = np.isfinite(a)
     for other in computed:
-        if not np.issubdtype(other.dtype, np.floating):
+        if other.dtype.kind != "f":
             continue
         try:
             sound = sound & np.broadcast_to(np.isfinite(other), a.shape)

@@ -97,7 +97,7 @@ class Choices(np.random.Generator):
 
     def _least(self, label: str, values: Sequence[Any]) -> Any:
         """A value of which the fewest pairs were there; of several a random one."""
-        values = list({(type(v), repr(v)): v for v in values}.values())  # 0.0 is no -0.0, and True no 1
+        values = list(dict(zip(map(repr, values), values, strict=True)).values())  # 0.0 is no -0.0, True no 1
         best, found, count = float("inf"), values[0], len(values)
         before = self._chosen[-NEIGHBOURS:]
         for _ in range(min(count, CANDIDATES)):
@@ -112,7 +112,7 @@ class Choices(np.random.Generator):
         return found
 
     def _id(self, label: str, value: Any) -> int:
-        return self._ids.setdefault((label, type(value), repr(value)), len(self._ids))
+        return self._ids.setdefault((label, repr(value)), len(self._ids))
 
     def mark(self) -> int:
         """How many choices there are; see `back`."""

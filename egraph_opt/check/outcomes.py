@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from egraph_opt.check.agreement import Computed
 from egraph_opt.check.inputs import Feeds
 from egraph_opt.check.kinds import Kind
 from egraph_opt.check.reference import Outputs
@@ -29,12 +30,17 @@ class Tally:
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of inputs, and what the term as it was written answers."""
+    """One set of inputs, and what the term as it was written answers.
+
+    Attributes:
+        computed: what goes into the answers and is computed on the way.
+    """
 
     kind: Kind
     sizes: Mapping[str, int]
     feeds: Feeds
     expected: Outputs
+    computed: Computed
     reference: Outputs | None = None
 
     def __str__(self) -> str:

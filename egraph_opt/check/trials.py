@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from egraph_opt.check.agreement import are_alike
+from egraph_opt.check.agreement import Computed, are_alike, computed_from
 from egraph_opt.check.inputs import Feeds, Inputs
 from egraph_opt.check.kinds import ORDINARY, Kind
 from egraph_opt.check.outcomes import Tally, Trial
@@ -150,7 +150,14 @@ class Original:
         answers = None
         if checked and self._asks_reference and not self.runner.by_reference:
             answers = self._referred(feeds, expected)
-        return Trial(kind, sizes, feeds, expected, answers)
+        return Trial(kind, sizes, feeds, expected, self._computed(feeds, expected), answers)
+
+    def _computed(self, feeds: Feeds, expected: Outputs) -> Computed:
+        """Where a law has a bound, what its inputs are is all that counts."""
+        given = list(feeds.values())
+        if self.bound is not None:
+            return Computed(lambda: given)
+        return Computed(lambda: (*given, *expected, *computed_from(given, self.constants)))
 
     def _referred(self, feeds: Feeds, expected: Outputs) -> Outputs | None:
         try:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,28 @@ SIZES = (
     {"N": 24, "L": 25, "M": 22},
 )
 """What the symbolic dims of examples stand for when they are run."""
+
+MOST_KEPT = 2**12
+"""Bytes of a constant that is made once only."""
+
+
+def _constant(array: np.ndarray[Any, Any], dtype: int | None) -> tuple[ir.TensorProtocol, Fact]:
+    """A constant tensor and what is known of it; examples have few small ones, again and again."""
+    if array.nbytes > MOST_KEPT or array.dtype.hasobject:
+        return _made(array, dtype)
+    return _kept(array.tobytes(), array.shape, array.dtype, dtype)
+
+
+@lru_cache(maxsize=1 << 12)
+def _kept(
+    elements: bytes, shape: tuple[int, ...], numbers: np.dtype[Any], dtype: int | None
+) -> tuple[ir.TensorProtocol, Fact]:
+    return _made(np.frombuffer(elements, numbers).reshape(shape), dtype)
+
+
+def _made(array: np.ndarray[Any, Any], dtype: int | None) -> tuple[ir.TensorProtocol, Fact]:
+    tensor = ir.tensor(array, dtype=None if dtype is None else ir.DataType(dtype))
+    return tensor, tensor_fact(tensor)
 
 
 @dataclass
@@ -69,11 +92,11 @@ class Operands:
         array = np.asarray(array)
         if dtype is None and array.dtype == np.float64:
             array = array.astype(np.float32)
-        tensor = ir.tensor(array, dtype=None if dtype is None else ir.DataType(dtype))
+        tensor, known = _constant(array, dtype)
         name = f"c{len(self.values)}"
         value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=tensor.shape, const_value=tensor)  # type: ignore[arg-type]
         self.values.append(value)
-        self.facts.append(tensor_fact(tensor))
+        self.facts.append(known)
         return leaf(len(self.values) - 1)  # type: ignore[no-any-return]
 
     def random(self, *shape: int) -> Tensor:

@@ -20,12 +20,15 @@ Claim = Literal[
     "real",
     "real where finite",
     "in float64",
+    "beside zeros",
+    "apart",
     "reference",
     "bound",
 ]
 """What is compared: "in place" is every bit but for kernels that round an element by its place in an array;
 "stays finite" says nothing of the values, "real where finite" only where all on the way is finite;
-"reference" compares what is computed in float64, and "in float64" as exactly as that is."""
+"reference" compares what is computed in float64, and "in float64" as exactly as that is; "beside zeros" but
+for attributes, which are of float32; "apart" is each element for its own size, however small others are."""
 
 PLACES = 16
 """Last places, of the element and of 1, by which elements may differ that onnxruntime rounds by their place,
@@ -50,6 +53,9 @@ LARGE = 1e6
 
 DROWNS_ALL = 1e25
 """Numbers from here on are masks: of a sum with one of them nothing else is left, and nobody expects it."""
+
+LEAST = 1e-30
+"""Results below this are no ordinary numbers."""
 
 END_OF_FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -134,10 +140,22 @@ def _real_where_finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatc
     return None if wrong is None else _of(wrong.bad & finite_throughout(a, computed))
 
 
-def _in_float64(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+def _apart(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    far = ~(np.abs(x - y) <= REAL.get(a.dtype, 1e-2) * np.abs(x) + LEAST)
+    return _of(far & finite_throughout(a, computed))
+
+
+def _in_float64(
+    a: Array, b: Array, computed: Iterable[Array], step: float = COMPUTED * float(np.finfo(np.float64).eps)
+) -> Mismatch | None:
     scale = max((scale_of(np.where(np.abs(x) < DROWNS_ALL, x, 0)) for x in computed), default=0)
-    wrong = _beyond(a, b, REAL[np.dtype(np.float32)], COMPUTED * float(np.finfo(np.float64).eps) * scale)
+    wrong = _beyond(a, b, REAL[np.dtype(np.float32)], step * scale)
     return _of(wrong & np.isfinite(a) & np.isfinite(b))
+
+
+def _beside_zeros(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    return _in_float64(a, b, computed, FEW * 2.0**-24)
 
 
 def _reference(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
@@ -188,6 +206,8 @@ _FLOATS = {
     "real": _real,
     "real where finite": _real_where_finite,
     "in float64": _in_float64,
+    "beside zeros": _beside_zeros,
+    "apart": _apart,
     "reference": _reference,
 }
 

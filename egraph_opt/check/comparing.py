@@ -7,6 +7,7 @@ evaluator says what is meant, with floats in float64.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,9 @@ NO_KERNEL = (
     "onnxruntime has a kernel for the term and none for what was rewritten: say with kernel(..) what it has"
     " kernels for"
 )
+
+
+UNDERFLOWS = "a step on the way underflows: is what is written closer to the exact value, serves='accuracy'?"
 
 
 def _constants_of(model: onnx.ModelProto) -> Iterator[Any]:
@@ -109,11 +113,13 @@ class _Comparison:
     def on(self, trial: Trial) -> Failure | None:
         """Whether both answer alike on a set of inputs; None, or what is wrong."""
         claim, kind = self._claim, trial.kind
-        if kind in ("alike", "large", "level", "every size", "cancelling") and claim == "real":
+        if kind in ("alike", "large", "level", "every size", "cancelling", "zeros") and claim == "real":
             claim = "stays finite"
-        if kind in ("wide", "ends") and claim == "real":
+        if kind in ("wide", "ends", "points") and claim == "real":
             claim = "real where finite"
-        expected = self._asked(trial.expected)
+        if kind == "underflow" and claim == "real":
+            claim = "apart" if self._original.adds_nothing else "real where finite"
+        expected = self._asked(trial.expected if kind != "underflow" else self._original.exacter(trial))
         try:
             found = self._runner.run(trial.feeds)
         except Exception as error:  # onnxruntime's errors share no base class
@@ -128,10 +134,16 @@ class _Comparison:
         if failure is not None and self._overflows(failure):
             self._tally.left_out["a constant near the end of its type meets inputs"] += 1
             return None
+        if failure is not None and kind == "underflow" and not trial.is_empty:
+            return replace(failure, message=f"{failure.message}; {UNDERFLOWS}")
         if failure is not None and (trial.is_empty or self._may_be_rounding(failure, claim)):
             return self._arbitrated(trial, failure, claim)
         self._tally.made[("reference, " if self._runner.by_reference else "onnxruntime, ") + kind] += 1
-        if failure is None and kind in ("normal", "small values") and self._numerics == "reassociates":
+        if (
+            failure is None
+            and kind in ("normal", "small values", "zeros")
+            and self._numerics == "reassociates"
+        ):
             failure = self._drowned(trial, expected, found)
         if failure is None and trial.reference is not None:
             failure = self._refer(trial)
@@ -201,7 +213,7 @@ class _Comparison:
         if not are_alike(meant, expected) or not are_alike(other, found):
             return None
         for a, b, x, y in zip(meant, other, expected, found, strict=True):
-            wrong = difference(a, b, "in float64", whole)
+            wrong = difference(a, b, "beside zeros" if trial.kind == "zeros" else "in float64", whole)
             if wrong is not None:
                 return Failure(described(x, y, wrong, str(trial)), trial.feeds, x, y)
         return None

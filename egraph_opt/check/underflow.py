@@ -1,0 +1,64 @@
+"""Inputs of which a step on the way is subnormal, or 0, and the result is an ordinary number.
+
+Exp(-101) has five binary digits, and so has its root; a law that writes Exp(x / 2) for that computes another
+number, and in float64 nothing of it is seen.  It is asked of laws that regroup products and powers, and not
+of those that serve accuracy: these promise what is closer to the exact value, and are held to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import TensorProto
+
+from egraph_opt.check.lines import Line, lines_of
+from egraph_opt.check.roles import numbers_by_name
+
+EXPONENTS = (-88.5, -95.3, -101.2, -102.6, -103.1)
+"""Of e, with a power that is subnormal in float32."""
+
+OPPOSITE = (-104.5, 60.3, 85.1, 87.9)
+"""Of e, with a power that is 0, and such as make up for one that is subnormal."""
+
+SUBNORMALS = (3.1e-44, -7.3e-43, 2.3e-41)
+"""Powers with few digits, of which inputs are the roots."""
+
+ADDING_NOTHING = frozenset(
+    "Abs Cast Clip Concat Div Exp Expand Flatten Gather Identity Max Min Mul Neg Pow Reciprocal ReduceMax"
+    " ReduceMin ReduceProd Relu Reshape Slice Split Sqrt Squeeze Transpose Unsqueeze".split()
+)
+"""Operators of which each element is as exact as what it is computed from, for its size."""
+
+
+def adds_nothing(model: onnx.ModelProto) -> bool:
+    """Whether nothing in a model cancels, so that every element keeps its digits, however small it is."""
+    return all(node.op_type in ADDING_NOTHING for node in model.graph.node)
+
+
+def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
+    """Tables of inputs of which exponentials and powers of a model are subnormal, alone and beside others.
+
+    There is none where the model has no such operators, or is not of float32.
+    """
+    types = {value.type.tensor_type.elem_type for value in model.graph.input}
+    if types != {TensorProto.FLOAT}:
+        return ()
+    numbers = numbers_by_name(model)
+    lines = lines_of(model, numbers)
+    low, mixed = set[float](), set[float]()
+    for node in model.graph.node:
+        line = lines.get(node.input[0]) if node.input else None
+        if line is not None and node.op_type == "Exp":
+            low.update(map(line.where, EXPONENTS))
+            mixed.update(map(line.where, OPPOSITE))
+        elif line is not None and node.op_type == "Pow":
+            low.update(_bases(line, numbers.get(node.input[1], 0)))
+    return tuple(tuple(sorted(table)) for table in (low, low | mixed) if table)
+
+
+def _bases(line: Line, exponent: float) -> Iterator[float]:
+    """Numbers of which powers are subnormal."""
+    if exponent >= 2 and not line.shift:
+        for number in SUBNORMALS:
+            yield line.where(abs(number) ** (1 / exponent) * (1 if number > 0 or exponent % 2 == 0 else -1))

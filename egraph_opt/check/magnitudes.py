@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import ml_dtypes
 import numpy as np
@@ -47,6 +47,9 @@ BETWEEN_FLOATS = {
 HIGH_POWER, BENEATH = 6, 1e-3
 """An exponent, and a factor of what is raised: without it large numbers leave the range of their type."""
 
+EXPONENTS, RAISED = (3.0, 0.5, 2.0), 2
+"""Exponents, and how many of a term are changed together."""
+
 MANY = 200
 """Factors of which the product of twos is none."""
 
@@ -78,6 +81,7 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
     yield from _beyond_casts(example)
     yield from _between_floats(example)
     yield from _of_high_powers(example)
+    yield from _with_roots_of_powers(example)
     yield from _of_many_factors(example)
 
 
@@ -110,12 +114,27 @@ def _between_floats(example: Example) -> Iterator[Example]:
 def _of_high_powers(example: Example) -> Iterator[Example]:
     """Exponents that are constants, and attributes called power, high, and all other constants beneath 1."""
     constants, _ = floats_of(example)
-    powers = (node for node in nodes_of(example) if node.head.name == "binary")
-    raised = {place_of_leaf(node.arguments[2]) for node in powers if node.arguments[0].head.value == "Pow"}
+    raised = exponents_of(example)
     term = transformed(example.term, _with_high_p)
-    if raised.intersection(constants) or term != example.term:
+    if raised or term != example.term:
         numbers = {place: HIGH_POWER if place in raised else BENEATH for place in constants}
         yield replace(example, term=term, operands=with_numbers(example.operands, numbers))
+
+
+def exponents_of(example: Example) -> set[int]:
+    """The places of constants of floats that something is raised to."""
+    powers = (node for node in nodes_of(example) if node.head.name == "binary")
+    raised = {place_of_leaf(node.arguments[2]) for node in powers if node.arguments[0].head.value == "Pow"}
+    return raised.intersection(floats_of(example)[0])
+
+
+def _with_roots_of_powers(example: Example) -> Iterator[Example]:
+    """Exponents that are constants whole or not, each with each: a power leaves the range, its root comes
+    back."""
+    raised = sorted(exponents_of(example))[:RAISED]
+    for exponents in product(EXPONENTS, repeat=len(raised)) if raised else ():
+        numbers = dict(zip(raised, exponents, strict=True))
+        yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _with_high_p(part: Expression) -> Expression:

@@ -30,6 +30,9 @@ from egraph_opt.operators.expressions import Expression, Function, constant, par
 TOGETHER = (1e15, 1e-20)
 """All constants, of which the product of two is one of float32, and that of three is not."""
 
+FEW_DIGITS = (1e-43, 1e38)
+"""A subnormal number, of which products have few digits, and one that makes an ordinary number of these."""
+
 LONGER = 2
 """The length of an axis of one, and of a symbolic one of a constant instead of an input."""
 
@@ -75,6 +78,7 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
         yield from _with_a_huge_one(sized)
         if _consists_of(FACTORS, sized):
             yield from _all_alike(sized)
+            yield from _of_few_digits(sized)
         if _consists_of(SUMMANDS, sized):
             yield from _of_large_summands(sized)
 
@@ -189,6 +193,17 @@ def _all_alike(example: Example) -> Iterator[Example]:
             if len(constants) + len(also) > 1:
                 numbers = dict.fromkeys((*constants, *also), number)
                 yield replace(example, operands=with_numbers(example.operands, numbers))
+
+
+def _of_few_digits(example: Example) -> Iterator[Example]:
+    """Constants that are subnormal: all of them, or each beside such as make up for it."""
+    constants, _ = floats_of(example)
+    few, large = FEW_DIGITS
+    for numbers in (
+        *([dict.fromkeys(constants, few)] if constants else ()),
+        *(dict.fromkeys(constants, large) | {k: few} for k in constants if len(constants) > 1),
+    ):
+        yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _of_large_summands(example: Example) -> Iterator[Example]:

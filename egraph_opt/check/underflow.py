@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import onnx
 from onnx import TensorProto
 
 from egraph_opt.check.lines import Line, lines_of
 from egraph_opt.check.roles import numbers_by_name
+
+LEAST_NORMAL = float(np.finfo(np.float32).tiny)
 
 EXPONENTS = (-88.5, -95.3, -101.2, -102.6, -103.1)
 """Of e, with a power that is subnormal in float32."""
@@ -23,6 +26,9 @@ OPPOSITE = (-104.5, 60.3, 85.1, 87.9)
 
 SUBNORMALS = (3.1e-44, -7.3e-43, 2.3e-41)
 """Powers with few digits, of which inputs are the roots."""
+
+BESIDE_CONSTANTS = (1.25, 0.9, -3.7, 41.3, 1e3)
+"""Inputs that are multiplied with subnormal constants."""
 
 ADDING_NOTHING = frozenset(
     "Abs Cast Clip Concat Div Exp Expand Flatten Gather Identity Max Min Mul Neg Pow Reciprocal ReduceMax"
@@ -37,7 +43,8 @@ def adds_nothing(model: onnx.ModelProto) -> bool:
 
 
 def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
-    """Tables of inputs of which exponentials and powers of a model are subnormal, alone and beside others.
+    """Tables of inputs of which exponentials and powers of a model are subnormal, alone and beside others, or
+    products with constants.
 
     There is none where the model has no such operators, or is not of float32.
     """
@@ -54,6 +61,8 @@ def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
             mixed.update(map(line.where, OPPOSITE))
         elif line is not None and node.op_type == "Pow":
             low.update(_bases(line, numbers.get(node.input[1], 0)))
+    if any(0 < abs(number) < LEAST_NORMAL for number in numbers.values()) and adds_nothing(model):
+        low.update(BESIDE_CONSTANTS)
     return tuple(tuple(sorted(table)) for table in (low, low | mixed) if table)
 
 

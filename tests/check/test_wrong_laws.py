@@ -42,7 +42,6 @@ STILL_ACCEPTED: frozenset[str] = frozenset(
         "relu_of_unsigned_levels",
         "remainder_by_mod",
         "rows_of_batches",
-        "scaled_there_and_back",
         "sizes_as_scales",
         "small_letters",
         "sum_by_letters",

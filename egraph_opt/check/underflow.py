@@ -53,6 +53,7 @@ def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
         return ()
     numbers = numbers_by_name(model)
     lines = lines_of(model, numbers)
+    powers = {value.name: (value.name, 1) for value in model.graph.input}
     low, mixed = set[float](), set[float]()
     for node in model.graph.node:
         line = lines.get(node.input[0]) if node.input else None
@@ -61,6 +62,11 @@ def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
             mixed.update(map(line.where, OPPOSITE))
         elif line is not None and node.op_type == "Pow":
             low.update(_bases(line, numbers.get(node.input[1], 0)))
+        elif node.op_type == "Mul" and all(name in powers for name in node.input):
+            (base, degree), (other, more) = (powers[name] for name in node.input)
+            if base == other:
+                powers[node.output[0]] = base, degree + more
+                low.update(_bases(Line(), degree + more))
     if any(0 < abs(number) < LEAST_NORMAL for number in numbers.values()) and adds_nothing(model):
         low.update(BESIDE_CONSTANTS)
     return tuple(tuple(sorted(table)) for table in (low, low | mixed) if table)

@@ -34,6 +34,9 @@ MOST_KEPT = 2**12
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
+FEW = 3
+"""Elements of an input that are so few that a table is dealt out twice."""
+
 SMALL_BELOW = frozenset("Exp Sigmoid Softplus Elu Celu Selu Gelu Swish Mish Erf Tanh Softmax".split())
 """Functions that are 0 or level far below 0."""
 
@@ -101,7 +104,7 @@ class Inputs:
         if kind == "zeros":
             sets = len(BESIDE) * len(self._beside[kind])
         if kind == "underflow":
-            sets = 2 * len(self._underflowing)
+            sets = (1 if least > FEW else 2) * len(self._underflowing)
         if kind == "ends":
             sets = 4 if self._tells_places else 2
         if turn is not None and kind != "ends":  # these are few, and no two alike

@@ -78,7 +78,7 @@ BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
         *("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
         *("multiples", "cancelling", "ties", "points", "zeros", "underflow"),
     ),
-    "approximate": ("normal", "low", "moderate", "points", "zeros"),
+    "approximate": ("normal", "low", "moderate", "zeros"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
 integers that are all the greatest of their type, or the least, of which sums are large, or in order among

@@ -24,6 +24,9 @@ EXPONENTS = (-88.5, -95.3, -101.2, -102.6, -103.1)
 OPPOSITE = (-104.5, 60.3, 85.1, 87.9)
 """Of e, with a power that is 0, and such as make up for one that is subnormal."""
 
+HALVES = (-44.4, -51.3, -47.9, -51.8)
+"""Of e, with a power of which the square is subnormal."""
+
 SUBNORMALS = (3.1e-44, -7.3e-43, 2.3e-41)
 """Powers with few digits, of which inputs are the roots."""
 
@@ -54,12 +57,14 @@ def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
     numbers = numbers_by_name(model)
     lines = lines_of(model, numbers)
     powers = {value.name: (value.name, 1) for value in model.graph.input}
-    low, mixed = set[float](), set[float]()
+    low, mixed, halves = set[float](), set[float](), set[float]()
+    multiplies = any(node.op_type in ("Mul", "Pow") for node in model.graph.node)
     for node in model.graph.node:
         line = lines.get(node.input[0]) if node.input else None
         if line is not None and node.op_type == "Exp":
             low.update(map(line.where, EXPONENTS))
             mixed.update(map(line.where, OPPOSITE))
+            halves.update(map(line.where, HALVES) if multiplies else ())
         elif line is not None and node.op_type == "Pow":
             low.update(_bases(line, numbers.get(node.input[1], 0)))
         elif node.op_type == "Mul" and all(name in powers for name in node.input):
@@ -69,7 +74,8 @@ def underflowing(model: onnx.ModelProto) -> tuple[tuple[float, ...], ...]:
                 low.update(_bases(Line(), degree + more))
     if any(0 < abs(number) < LEAST_NORMAL for number in numbers.values()) and adds_nothing(model):
         low.update(BESIDE_CONSTANTS)
-    return tuple(tuple(sorted(table)) for table in (low, low | mixed) if table)
+    beside = low | mixed if mixed else mixed
+    return tuple(tuple(sorted(table)) for table in (low, beside, halves) if table)
 
 
 def _bases(line: Line, exponent: float) -> Iterator[float]:

@@ -58,7 +58,7 @@ def test_no_number_around_a_point_is_one_of_few_digits() -> None:
 
 
 def test_exponents_of_which_a_power_is_subnormal() -> None:
-    low, mixed = underflowing(_after_line("Exp"))
+    low, mixed, _ = underflowing(_after_line("Exp"))
     assert sorted(3 - 2 * x for x in low) == pytest.approx(sorted(EXPONENTS))
     assert set(low) < set(mixed)
     tiny = np.finfo(np.float32).tiny

@@ -219,6 +219,15 @@ def scale_of(x: Array) -> float:
     return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
 
 
+def nearer(a: Array, meant: Array, b: Array) -> Array:
+    """Of each element what a term answers, or what it is meant to: which of them `b` is nearer to."""
+    if a.dtype.kind != "f" or not a.shape == meant.shape == b.shape:
+        return a
+    with np.errstate(all="ignore"):
+        x, y, z = (each.astype(np.float64) for each in (a, meant, b))
+        return np.where(np.abs(z - y) < np.abs(z - x), meant, a)
+
+
 def computed_from(given: Sequence[Array], constants: Sequence[Array]) -> Iterator[Array]:
     """Constants, and of a large one also a product with what is given: sums that cancel are of such."""
     yield from constants

@@ -103,8 +103,8 @@ class Original:
     def adds_nothing(self) -> bool:
         return adds_nothing(self.model)
 
-    def exacter(self, trial: Trial) -> Outputs:
-        """What the term answers, or is meant to where a law promises what is closer to that."""
+    def meant(self, trial: Trial) -> Outputs:
+        """What the term is meant to answer, as float64 says, where a law promises what is closer to that."""
         if not self.closer:
             return trial.expected
         try:

@@ -15,7 +15,9 @@ from egraph_opt.check.underflow import EXPONENTS, adds_nothing, underflowing
 
 def _model(*nodes: onnx.NodeProto, **constants: float) -> onnx.ModelProto:
     """A model of x and of numbers, of which `y` is the result."""
-    given = [numpy_helper.from_array(np.float32(number), name) for name, number in constants.items()]
+    given = [
+        numpy_helper.from_array(np.array(number, np.float32), name) for name, number in constants.items()
+    ]
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, (3,)) for name in "xy")
     return helper.make_model(helper.make_graph(nodes, "points", [x], [y], given))
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from egraph_opt.forking import cached_property
+from egraph_opt.check.computed import Array, Computed, finite_throughout, scale_of
 from egraph_opt.laws.exactness import Approximate
 
-Array = npt.NDArray[Any]
 Claim = Literal[
     "every bit",
     "in place",
@@ -21,12 +19,15 @@ Claim = Literal[
     "real",
     "real where finite",
     "in float64",
+    "beside zeros",
+    "apart",
     "reference",
     "bound",
 ]
 """What is compared: "in place" is every bit but for kernels that round an element by its place in an array;
 "stays finite" says nothing of the values, "real where finite" only where all on the way is finite;
-"reference" compares what is computed in float64, and "in float64" as exactly as that is."""
+"reference" compares what is computed in float64, and "in float64" as exactly as that is; "beside zeros" but
+for attributes, which are of float32; "apart" is each element for its own size, however small others are."""
 
 PLACES = 16
 """Last places, of the element and of 1, by which elements may differ that onnxruntime rounds by their place,
@@ -46,11 +47,11 @@ COMPUTED = 64
 """Last places of the largest number on the way by which a result may differ: differences lose what they
 had."""
 
-LARGE = 1e6
-"""Constants from here on are large for what they are multiplied with."""
-
 DROWNS_ALL = 1e25
 """Numbers from here on are masks: of a sum with one of them nothing else is left, and nobody expects it."""
+
+LEAST = 1e-30
+"""Results below this are no ordinary numbers."""
 
 END_OF_FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -58,26 +59,6 @@ ROUNDS = "it differs by rounding only: is it numerics='finite' or 'reassociates'
 ZEROS = "a zero changes its sign: is it numerics='finite'?"
 LEAVES_THE_RANGE = "what was finite is not"
 REGROUPS = "an element differs by more than rounding: is it numerics='reassociates'?"
-
-
-class Computed:
-    """What goes into outputs and is computed on the way, which is found when outputs differ at all.
-
-    Args:
-        arrays: finds it.
-    """
-
-    def __init__(self, arrays: Callable[[], Iterable[Array]]) -> None:
-        self._find = arrays
-
-    @cached_property
-    def arrays(self) -> tuple[Array, ...]:
-        return tuple(self._find())
-
-    @cached_property
-    def scale(self) -> float:
-        """The greatest finite magnitude."""
-        return max(map(scale_of, self.arrays), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -152,7 +133,7 @@ def _stays_finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
 
 def _real(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     within = COMPUTED * float(np.finfo(a.dtype).eps) * computed.scale
-    return _of(_beyond(a, b, REAL.get(a.dtype, 1e-2), within))
+    return _of(beyond(a, b, REAL.get(a.dtype, 1e-2), within))
 
 
 def _real_where_finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
@@ -160,10 +141,22 @@ def _real_where_finite(a: Array, b: Array, computed: Computed) -> Mismatch | Non
     return None if wrong is None else _of(wrong.bad & finite_throughout(a, computed.arrays))
 
 
-def _in_float64(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+def _apart(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    far = ~(np.abs(x - y) <= REAL.get(a.dtype, 1e-2) * np.abs(x) + LEAST)
+    return _of(far & finite_throughout(a, computed.arrays))
+
+
+def _in_float64(
+    a: Array, b: Array, computed: Computed, step: float = COMPUTED * float(np.finfo(np.float64).eps)
+) -> Mismatch | None:
     scale = max((scale_of(np.where(np.abs(x) < DROWNS_ALL, x, 0)) for x in computed.arrays), default=0)
-    wrong = _beyond(a, b, REAL[np.dtype(np.float32)], COMPUTED * float(np.finfo(np.float64).eps) * scale)
+    wrong = beyond(a, b, REAL[np.dtype(np.float32)], step * scale)
     return _of(wrong & np.isfinite(a) & np.isfinite(b))
+
+
+def _beside_zeros(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    return _in_float64(a, b, computed, FEW * 2.0**-24)
 
 
 def _reference(a: Array, b: Array, computed: Computed) -> Mismatch | None:
@@ -182,7 +175,7 @@ def _reference(a: Array, b: Array, computed: Computed) -> Mismatch | None:
         subnormal, eps = float(np.finfo(np.float16).smallest_subnormal), float(np.finfo(np.float16).eps)
         least = max(least, COMPUTED * subnormal, FEW * eps * half_scale)
     sound = finite_throughout(a, (*arrays, b) if half else arrays)  # where sums of halves may overflow
-    return _of(_beyond(a, b, 2e-2 if half else 2e-5, least) & sound)
+    return _of(beyond(a, b, 2e-2 if half else 2e-5, least) & sound)
 
 
 def _bounded(a: Array, b: Array, inputs: Iterable[Array], claim: Approximate) -> Mismatch | None:
@@ -198,7 +191,7 @@ def _bounded(a: Array, b: Array, inputs: Iterable[Array], claim: Approximate) ->
     return _of(np.isfinite(x) & (far > claim.bound * scale), f"more than {claim.bound:g} of {scale:.3g}")
 
 
-def _beyond(a: Array, b: Array, relative: float, absolute: float) -> Array:
+def beyond(a: Array, b: Array, relative: float, absolute: float) -> Array:
     """Elements that differ by more than a share of the largest one and of themselves."""
     x, y = a.astype(np.float64), b.astype(np.float64)
     same = (x == y) | (np.isnan(x) & np.isnan(y))
@@ -214,97 +207,7 @@ _FLOATS = {
     "real": _real,
     "real where finite": _real_where_finite,
     "in float64": _in_float64,
+    "beside zeros": _beside_zeros,
+    "apart": _apart,
     "reference": _reference,
 }
-
-
-def scale_of(x: Array) -> float:
-    """The greatest finite magnitude; 0 of what is no float."""
-    if x.dtype.kind != "f":
-        return 0.0
-    return float(np.abs(x[np.isfinite(x)]).max(initial=0))
-
-
-def computed_from(given: Sequence[Array], constants: Sequence[Array]) -> Iterator[Array]:
-    """Constants, and of a large one also a product with what is given: sums that cancel are of such."""
-    yield from constants
-    known, other = (max(map(scale_of, arrays), default=0.0) for arrays in (constants, given))
-    if known > LARGE:
-        yield np.array(known * other)
-
-
-def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.bool_]:
-    """Where an array is finite, and so is what it is computed from, as far as that has its shape."""
-    sound = np.isfinite(a)
-    for other in computed:
-        if other.dtype.kind != "f":
-            continue
-        try:
-            sound = sound & np.broadcast_to(np.isfinite(other), a.shape)
-        except ValueError:
-            sound = sound & bool(np.isfinite(other).all())
-    return np.asarray(sound)
-
-
-def is_beyond_rounding(a: Any, b: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether an evaluator in this type would have seen a difference, too."""
-    apart = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
-    return bool(np.max(apart[np.isfinite(apart)], initial=0) > 10 * REAL.get(dtype, 0.0) * (1 + scale_of(a)))
-
-
-def is_no_rounding(a: Array, b: Array) -> bool:
-    """Whether what was finite is not, or is as far off as the type is wide, such as the greatest of nothing,
-    which sums of ordinary numbers never come to by rounding."""
-    if a.dtype.kind != "f":
-        return False
-    within = 0.25 * float(np.finfo(a.dtype).max)
-    with np.errstate(all="ignore"):
-        far = np.abs(a.astype(np.float64) - b.astype(np.float64)) > within
-    return bool((np.isfinite(a) & (~np.isfinite(b) | far)).any())
-
-
-def overflows_with_inputs(a: Array, b: Array, given: Sequence[Array], made: Sequence[Array]) -> bool:
-    """Whether what differs is infinite on one side, as a mask times an input is that are multiplied with
-    others in another order.  What constants alone overflow to, a law can look at.
-
-    Args:
-        given, made: the constants of the term, and of what was made of it.
-    """
-    if a.shape != b.shape or a.dtype.kind != "f" or (np.isfinite(a).all() and np.isfinite(b).all()):
-        return False
-    floats = [c for c in (*given, *made) if c.dtype.kind == "f"]
-    if not any((np.abs(c) > DROWNS_ALL).any() for c in floats):
-        return False
-    return not is_no_rounding(a, b) or all(np.isfinite(c).all() for c in made if c.dtype.kind == "f")
-
-
-def differs_as_halves(a: Array, b: Array) -> bool:
-    """Whether floats differ by no more than numbers of 16 bits are rounded by.
-
-    Where it has no kernel for these, onnxruntime computes several nodes in wider ones and rounds once.
-    """
-    within = FEW * float(np.finfo(np.float16).eps)
-    return a.dtype.kind == "f" and np.allclose(b, a, rtol=within, atol=0, equal_nan=True)
-
-
-def is_excused(a: Array, b: Array) -> bool:
-    """Whether finite elements differ by more than their own rounding, so that others on the way excuse it.
-
-    Halves are computed as such by the reference, too.
-    """
-    if a.dtype.kind != "f" or a.dtype == np.float16:
-        return False
-    finite = np.isfinite(a) & np.isfinite(b)
-    return bool((_beyond(a, b, REAL.get(a.dtype, 1e-2), 0.0) & finite).any())
-
-
-def are_alike(answers: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Whether the reference computes what onnxruntime does, roughly: else it has a fault there."""
-    return all(a.shape == b.shape and _is_near(a, b) for a, b in zip(answers, expected, strict=True))
-
-
-def _is_near(a: Any, b: Any) -> bool:
-    if b.dtype.kind != "f":
-        return True
-    sound = np.isfinite(b)
-    return bool(np.allclose(a[sound], b[sound], 0.05, 0.05 * (1 + scale_of(b)), equal_nan=True))

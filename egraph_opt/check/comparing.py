@@ -7,6 +7,7 @@ evaluator says what is meant, with floats in float64.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,18 @@ import onnx
 from onnx import TensorProto, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
-from egraph_opt.check.agreement import (
-    Claim,
+from egraph_opt.check.agreement import Claim, difference
+from egraph_opt.check.by_place import rounds_by_place
+from egraph_opt.check.differing import described, on_one_line
+from egraph_opt.check.excuses import (
     are_alike,
-    difference,
     differs_as_halves,
     is_beyond_rounding,
     is_excused,
     is_no_rounding,
+    nearer,
     overflows_with_inputs,
 )
-from egraph_opt.check.by_place import rounds_by_place
-from egraph_opt.check.differing import described, on_one_line
 from egraph_opt.check.outcomes import Failure, Tally, Trial
 from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.runner import TermRunner
@@ -46,6 +47,9 @@ NO_KERNEL = (
     "onnxruntime has a kernel for the term and none for what was rewritten: say with kernel(..) what it has"
     " kernels for"
 )
+
+
+UNDERFLOWS = "a step on the way underflows: is what is written closer to the exact value, serves='accuracy'?"
 
 
 def _constants_of(model: onnx.ModelProto) -> Iterator[Any]:
@@ -108,10 +112,12 @@ class _Comparison:
     def on(self, trial: Trial) -> Failure | None:
         """Whether both answer alike on a set of inputs; None, or what is wrong."""
         claim, kind = self._claim, trial.kind
-        if kind in ("alike", "large", "level", "every size", "cancelling") and claim == "real":
+        if kind in ("alike", "large", "level", "every size", "cancelling", "zeros") and claim == "real":
             claim = "stays finite"
-        if kind in ("wide", "ends") and claim == "real":
+        if kind in ("wide", "ends", "points") and claim == "real":
             claim = "real where finite"
+        if kind == "underflow" and claim == "real":
+            claim = "apart" if self._original.adds_nothing else "real where finite"
         expected = self._asked(trial.expected)
         try:
             found = self._runner.run(trial.feeds)
@@ -123,14 +129,23 @@ class _Comparison:
             if self._original.needs_kernels and not trial.takes_nothing:
                 return failure
         else:
+            if kind == "underflow":
+                meant = self._asked(self._original.meant(trial))
+                expected = list(map(nearer, expected, meant, found))
             failure = self._differs(trial, expected, found, claim)
         if failure is not None and self._overflows(failure):
             self._tally.left_out["a constant near the end of its type meets inputs"] += 1
             return None
+        if failure is not None and kind == "underflow" and not trial.is_empty:
+            return replace(failure, message=f"{failure.message}; {UNDERFLOWS}")
         if failure is not None and (trial.is_empty or self._may_be_rounding(failure, claim)):
             return self._arbitrated(trial, failure, claim)
         self._tally.made[("reference, " if self._runner.by_reference else "onnxruntime, ") + kind] += 1
-        if failure is None and kind in ("normal", "small values") and self._numerics == "reassociates":
+        if (
+            failure is None
+            and kind in ("normal", "small values", "zeros")
+            and self._numerics == "reassociates"
+        ):
             failure = self._drowned(trial, expected, found)
         if failure is None and trial.reference is not None:
             failure = self._refer(trial)
@@ -197,7 +212,7 @@ class _Comparison:
         if not are_alike(meant, expected) or not are_alike(other, found):
             return None
         for a, b, x, y in zip(meant, other, expected, found, strict=True):
-            wrong = difference(a, b, "in float64", whole)
+            wrong = difference(a, b, "beside zeros" if trial.kind == "zeros" else "in float64", whole)
             if wrong is not None:
                 return Failure(described(x, y, wrong, str(trial)), trial.feeds, x, y)
         return None

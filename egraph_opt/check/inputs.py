@@ -20,8 +20,10 @@ import onnx
 
 from egraph_opt.check import tables
 from egraph_opt.check.kinds import DIVISORS, HALF_RANGE, INTEGERS, RANGE, SHARE, TABLES, Kind
+from egraph_opt.check.points import AROUND, BESIDE, points_of
 from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, compared_with, constants_of, roles_of
 from egraph_opt.check.sizes import symbol_of
+from egraph_opt.check.underflow import underflowing
 from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 
 Feeds = dict[str, npt.NDArray[Any]]
@@ -31,6 +33,9 @@ MOST_KEPT = 2**12
 
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
+
+FEW = 3
+"""Elements of an input that are so few that a table is dealt out twice."""
 
 SMALL_BELOW = frozenset("Exp Sigmoid Softplus Elu Celu Selu Gelu Swish Mish Erf Tanh Softmax".split())
 """Functions that are 0 or level far below 0."""
@@ -66,11 +71,17 @@ class Inputs:
         self.range = cast_range(model)
         self._is_small_below = any(node.op_type in SMALL_BELOW for node in model.graph.node)
         near_divisors = {k * c + d for c in constants_of(model, DIVIDED) for k in FACTORS for d in (0, 1, -1)}
+        points = points_of(model)
         self._beside: dict[str, tuple[float, ...]] = {
             "multiples": tuple(sorted(near_divisors)),
             "cancelling": tuple(sorted(constants_of(model, ADDING))),
             "ties": tuple(sorted(next_to for n in compared_with(model) for next_to in _next_to(n))),
+            "points": tuple(
+                sorted({p * (1 + s * d) for p in points.turns for d in AROUND for s in (-1, 0, 1)})
+            ),
+            "zeros": points.zeros,
         }
+        self._underflowing = underflowing(model)
         self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind, *, turn: int | None = None) -> Iterator[Feeds]:
@@ -84,12 +95,16 @@ class Inputs:
             return
         if kind == "small values" and not self._is_small_below:
             return
-        if kind in self._beside and not self._beside[kind]:
+        if not self._beside.get(kind, True) or (kind == "underflow" and not self._underflowing):
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
         wanted = len(self._beside[kind]) if kind in self._beside else wanted
         sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
+        if kind == "zeros":
+            sets = len(BESIDE) * len(self._beside[kind])
+        if kind == "underflow":
+            sets = (1 if least > FEW else 2) * len(self._underflowing)
         if kind == "ends":
             sets = 4 if self._tells_places else 2
         if turn is not None and kind != "ends":  # these are few, and no two alike
@@ -126,6 +141,8 @@ class Inputs:
     def _tensor(self, place: _Place) -> npt.NDArray[Any]:
         small = math.prod(place.shape) <= MOST_KEPT
         numbers = self._beside.get(place.kind, self.numbers)
+        if place.kind == "underflow":
+            numbers = self._underflowing[place.number % len(self._underflowing)]
         return (_tensor if small else _tensor.__wrapped__)(place, numbers, self.range)
 
 
@@ -206,7 +223,17 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         return _at_ends(place)
     elif kind in ("multiples", "ties"):
         table = [int(n) for n in numbers if n == int(n)]
-    elif kind in ("cancelling", "normal", "tiny", "level", "low", "small values"):
+    elif kind in (
+        "cancelling",
+        "points",
+        "zeros",
+        "underflow",
+        "normal",
+        "tiny",
+        "level",
+        "low",
+        "small values",
+    ):
         near = [int(n) for n in numbers if n == int(n)]
         table = [*range(-5, 6), *near, *(n + step for n in near for step in (-1, 1, n, 2 * n))]
     elif kind == "wide":
@@ -245,8 +272,11 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "level":
         rows = place.shape[0] if place.shape else 1
         return np.repeat(4 * rng.standard_normal(rows), size // max(rows, 1))
-    if kind in ("multiples", "ties"):
+    if kind in ("multiples", "ties", "points", "underflow"):
         return _dealt(rng, place, numbers)
+    if kind == "zeros":
+        zero, apart = numbers[place.number // len(BESIDE)], BESIDE[place.number % len(BESIDE)]
+        return zero * (1 + apart * rng.choice((-1, -0.5, 0.5, 1), size))
     if kind == "cancelling":
         return rng.choice(-numbers) + 1e-2 * values
     if kind == "tiny":

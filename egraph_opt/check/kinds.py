@@ -31,6 +31,9 @@ Kind = Literal[
     "multiples",
     "cancelling",
     "ties",
+    "points",
+    "zeros",
+    "underflow",
 ]
 SPECIAL = (
     *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 2.5),
@@ -69,13 +72,13 @@ DIVISORS = (1, 2, 3, 7, -2, -3, 100)
 """Division by zero ends the process, and so does that of the least integer by -1."""
 
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
-    "bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties"),
-    "finite": ("normal", "alike", "wide", "ends", "every size", "multiples", "ties"),
+    "bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties", "points", "zeros"),
+    "finite": ("normal", "alike", "wide", "ends", "every size", "multiples", "ties", "points", "zeros"),
     "reassociates": (
         *("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends", "small values"),
-        *("multiples", "cancelling", "ties"),
+        *("multiples", "cancelling", "ties", "points", "zeros", "underflow"),
     ),
-    "approximate": ("normal", "low", "moderate"),
+    "approximate": ("normal", "low", "moderate", "zeros"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
 integers that are all the greatest of their type, or the least, of which sums are large, or in order among
@@ -83,7 +86,9 @@ large ones; floats in order, apart or next to each other; "low" are numbers all 
 small, and "small values" those of which all that functions with values around one make is small; "multiples"
 those of constants that something is divided by, and what is next to them; "cancelling" all near the opposite
 of a constant that something is added to, so that a large weight behind the sum does no harm; "ties", where
-something is compared, constants and the numbers next to them."""
+something is compared, constants and the numbers next to them; "points" those around the points of functions
+(`points`), and "zeros" all next to one at which something is 0, so that nothing is left but what differs; of
+"underflow" a step on the way is subnormal (`underflow`)."""
 
 ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""

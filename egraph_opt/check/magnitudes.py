@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import ml_dtypes
 import numpy as np
@@ -30,6 +30,9 @@ from egraph_opt.operators.expressions import Expression, Function, constant, par
 TOGETHER = (1e15, 1e-20)
 """All constants, of which the product of two is one of float32, and that of three is not."""
 
+FEW_DIGITS = (1e-43, 1e38)
+"""A subnormal number, of which products have few digits, and one that makes an ordinary number of these."""
+
 LONGER = 2
 """The length of an axis of one, and of a symbolic one of a constant instead of an input."""
 
@@ -46,6 +49,9 @@ BETWEEN_FLOATS = {
 
 HIGH_POWER, BENEATH = 6, 1e-3
 """An exponent, and a factor of what is raised: without it large numbers leave the range of their type."""
+
+EXPONENTS, RAISED = (3.0, 0.5, 2.0), 2
+"""Exponents, and how many of a term are changed together."""
 
 MANY = 200
 """Factors of which the product of twos is none."""
@@ -72,12 +78,14 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
         yield from _with_a_huge_one(sized)
         if _consists_of(FACTORS, sized):
             yield from _all_alike(sized)
+            yield from _of_few_digits(sized)
         if _consists_of(SUMMANDS, sized):
             yield from _of_large_summands(sized)
 
     yield from _beyond_casts(example)
     yield from _between_floats(example)
     yield from _of_high_powers(example)
+    yield from _with_roots_of_powers(example)
     yield from _of_many_factors(example)
 
 
@@ -110,12 +118,27 @@ def _between_floats(example: Example) -> Iterator[Example]:
 def _of_high_powers(example: Example) -> Iterator[Example]:
     """Exponents that are constants, and attributes called power, high, and all other constants beneath 1."""
     constants, _ = floats_of(example)
-    powers = (node for node in nodes_of(example) if node.head.name == "binary")
-    raised = {place_of_leaf(node.arguments[2]) for node in powers if node.arguments[0].head.value == "Pow"}
+    raised = exponents_of(example)
     term = transformed(example.term, _with_high_p)
-    if raised.intersection(constants) or term != example.term:
+    if raised or term != example.term:
         numbers = {place: HIGH_POWER if place in raised else BENEATH for place in constants}
         yield replace(example, term=term, operands=with_numbers(example.operands, numbers))
+
+
+def exponents_of(example: Example) -> set[int]:
+    """The places of constants of floats that something is raised to."""
+    powers = (node for node in nodes_of(example) if node.head.name == "binary")
+    raised = {place_of_leaf(node.arguments[2]) for node in powers if node.arguments[0].head.value == "Pow"}
+    return raised.intersection(floats_of(example)[0])
+
+
+def _with_roots_of_powers(example: Example) -> Iterator[Example]:
+    """Exponents that are constants whole or not, each with each: a power leaves the range, its root comes
+    back."""
+    raised = sorted(exponents_of(example))[:RAISED]
+    for exponents in product(EXPONENTS, repeat=len(raised)) if raised else ():
+        numbers = dict(zip(raised, exponents, strict=True))
+        yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _with_high_p(part: Expression) -> Expression:
@@ -170,6 +193,17 @@ def _all_alike(example: Example) -> Iterator[Example]:
             if len(constants) + len(also) > 1:
                 numbers = dict.fromkeys((*constants, *also), number)
                 yield replace(example, operands=with_numbers(example.operands, numbers))
+
+
+def _of_few_digits(example: Example) -> Iterator[Example]:
+    """Constants that are subnormal: all of them, or each beside such as make up for it."""
+    constants, _ = floats_of(example)
+    few, large = FEW_DIGITS
+    for numbers in (
+        *([dict.fromkeys(constants, few)] if constants else ()),
+        *(dict.fromkeys(constants, large) | {k: few} for k in constants if len(constants) > 1),
+    ):
+        yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _of_large_summands(example: Example) -> Iterator[Example]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from egraph_opt.check.agreement import Computed
+from egraph_opt.check.computed import Computed
 from egraph_opt.check.inputs import Feeds
 from egraph_opt.check.kinds import Kind
 from egraph_opt.check.reference import Outputs

@@ -86,6 +86,13 @@ def compared_with(model: onnx.ModelProto) -> frozenset[float]:
     return _numbers_throughout(_constants(model).values())
 
 
+def numbers_by_name(model: onnx.ModelProto) -> dict[str, float]:
+    """The finite number that a constant of floats is throughout, by its name."""
+    floats = {name: array for name, array in _constants(model).items() if array.dtype.kind == "f"}
+    found = {name: _numbers_throughout((array,)) for name, array in floats.items()}
+    return {name: next(iter(numbers)) for name, numbers in found.items() if numbers}
+
+
 def _numbers_throughout(arrays: Iterable[np.ndarray[Any, Any]]) -> frozenset[float]:
     """The finite numbers that some arrays have in every element."""
     found = (array.ravel() for array in arrays if array.size and array.dtype.kind in "iuf")

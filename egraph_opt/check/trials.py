@@ -14,7 +14,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from egraph_opt.check.agreement import Computed, are_alike, computed_from
+from egraph_opt.check.computed import Computed, computed_from
+from egraph_opt.check.excuses import are_alike
 from egraph_opt.check.inputs import Feeds, Inputs
 from egraph_opt.check.kinds import ORDINARY, Kind
 from egraph_opt.check.outcomes import Tally, Trial
@@ -22,6 +23,7 @@ from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.roles import element_types
 from egraph_opt.check.runner import TermRunner
 from egraph_opt.check.sizes import ends_of_slices, most_elements, numbers_of_dims, sizes_of, symbols
+from egraph_opt.check.underflow import adds_nothing
 from egraph_opt.forking import cached_property
 from egraph_opt.laws.exactness import Approximate, Numerics
 
@@ -43,6 +45,7 @@ class Original:
         reference: whether the reference evaluator checks some runs.
         kernels: whether what is rewritten is to have kernels where the term has.
         turn: of each table only the part that is its turn; None is all of them.
+        closer: the law promises what is closer to the exact values than the term is.
     """
 
     def __init__(
@@ -55,7 +58,9 @@ class Original:
         reference: bool = True,
         kernels: bool = False,
         turn: int | None = None,
+        closer: bool = False,
     ) -> None:
+        self.closer = closer
         self.model, self.claimed, self.kinds, self.needs_kernels = model, claimed, kinds, kernels
         self.turn = turn
         self.constants = [numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
@@ -94,6 +99,21 @@ class Original:
             return []
         with np.errstate(all="ignore"):
             return [trial for trial in map(self._trial, self._sets()) if trial is not None]
+
+    @cached_property
+    def adds_nothing(self) -> bool:
+        return adds_nothing(self.model)
+
+    def meant(self, trial: Trial) -> Outputs:
+        """What the term is meant to answer, as float64 says, where a law promises what is closer to that."""
+        if not self.closer:
+            return trial.expected
+        try:
+            meant = self.reference.run(trial.feeds)
+        except Exception:  # the reference has faults of its own, of any kind
+            return trial.expected
+        with np.errstate(all="ignore"):
+            return [x.astype(y.dtype) for x, y in zip(meant, trial.expected, strict=True)]
 
     @property
     def runs(self) -> bool:

@@ -17,6 +17,7 @@ from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.kinds import BY_CLASS, ORDINARY
 from egraph_opt.check.named_numbers import constants_of, numbers_of
 from egraph_opt.check.outcomes import Failure, Tally
+from egraph_opt.check.points import numbers_between
 from egraph_opt.check.terms import output_value, show_all, shown
 from egraph_opt.check.trials import MOST_ADDED, Original
 from egraph_opt.egraph.lowering import Lowered
@@ -108,7 +109,8 @@ class Trying:
     def __post_init__(self) -> None:
         required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
         self.laws = tuple(sorted({self.law, *required}, key=lambda law: law.key))
-        self.numbers = frozenset(numbers_of(self.law))
+        named = frozenset(numbers_of(self.law))
+        self.numbers = named.union(numbers_between(named))
         # Without its guards a law may write what nobody runs, and is judged by the reference there.
         self.needs_kernels = self.guards or not any(
             isinstance(condition, Guard) and condition.purpose == "kernel"
@@ -185,6 +187,7 @@ class Trying:
             reference=reference,
             kernels=self.needs_kernels,
             turn=turn,
+            closer=self.law.serves == "accuracy",
         )
         return TriedTerm(term.example, lowered, original, term.snapshot)
 

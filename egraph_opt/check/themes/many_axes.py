@@ -1,0 +1,42 @@
+"""Tensors of so many axes that letters or digits for them come to an end, and transposes of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from egraph_opt.check.choices import Choices, pick
+from egraph_opt.check.theme import Theme
+from egraph_opt.facts.fact import Fact, Shape
+
+RANKS = (7, 9, 11, 13, 27)
+"""More than six letters, than eight dims in a table, than ten digits, than twelve, than an alphabet."""
+
+
+class ManyAxes(Theme):
+    """All axes but three are of one element; these are exchanged or turned round."""
+
+    operators = frozenset({"transpose"})
+    most_axes = RANKS[-1] + 1
+
+    def __init__(self, rng: Choices) -> None:
+        super().__init__(rng)
+        self.rank = int(pick(rng, *RANKS))
+        self.axes = pick(rng, (0, 1, self.rank - 1), (0, self.rank - 2, self.rank - 1), (2, 4, self.rank - 1))
+
+    def any_shape(self, rng: Choices) -> Shape:
+        dims = [1] * self.rank
+        for axis, dim in zip(self.axes, (2, 3, 4), strict=True):
+            dims[axis] = dim
+        return tuple(dims)
+
+    def attribute(
+        self, rng: Choices, operator: str, parameter: str, before: Mapping[str, Any], operands: Sequence[Fact]
+    ) -> Any:
+        if parameter != "perm" or operands[0].rank != self.rank:
+            return super().attribute(rng, operator, parameter, before, operands)
+        order, (a, b, c) = list(range(self.rank)), self.axes
+        moved = pick(rng, (c, b, a), (a, c, b), (b, c, a), (c, a, b), (b, a, c))
+        for axis, other in zip(self.axes, moved, strict=True):
+            order[axis] = other
+        return tuple(order)

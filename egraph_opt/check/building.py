@@ -65,7 +65,12 @@ def built(
         choices.begin()
         one = entries[choices.among(range(len(entries)))] if len(entries) > 1 else entries[0]
         failed = None if fail is None else side.conditions[fail]
-        draw = Draw(rng=choices, theme=theme(choices), retries=PATIENCE if attempt < PATIENT else 2, **given)
+        draw = Draw(
+            rng=choices,
+            theme=theme(choices),
+            retries=PATIENCE if attempt < PATIENT and theme is Theme else 2,
+            **given,
+        )
         try:
             made = _attempt(draw, *_without_tables(one, choices, failed))
         except Rejected:

@@ -178,10 +178,10 @@ class Draw(Scope):
             items = [self._weight(None, k) for k in range(len(self.weights))]
         else:
             shape = self.theme.any_shape(self.rng) if wish is None else wish
-            items = [
-                self.leaf(self._varied(shape, k) if k else shape, self.dtype, first=not k)
-                for k in range(count)
-            ]
+            items = [self.leaf(shape, self.dtype, first=True)]
+            for k in range(1, count):
+                other = None if self.theme.repeats(k) else self._varied(shape, k)
+                items.append(items[0] if other is None else self.leaf(other, self.dtype, first=False))
         made = listed(*items)
         self.known[made] = tuple(self.known[item] for item in items)
         return made

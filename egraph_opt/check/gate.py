@@ -227,10 +227,10 @@ class Gate:
         if found.failures:
             raise refused(self.law, side.rule, found.failures, known.holds)
 
-    def themed(self, side: Side) -> None:
-        """Terms of a statement of which several parts have what the tables seldom bring together."""
+    def themed(self, sides: Sequence[Side]) -> None:
+        """Terms of statements of which several parts have what the tables seldom bring together."""
         number = count(WHOLE)
-        for alike in _by_model(themed(side, self.trying.numbers)):
+        for alike in _by_model(themed(sides, self.trying.numbers, self.law.numerics)):
             self._beside(alike, number)
 
     def untried(self) -> tuple[str, ...]:

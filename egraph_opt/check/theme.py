@@ -27,13 +27,15 @@ class Theme:
     """The tables as they are; a theme overrides some of the methods.
 
     Attributes:
-        operators: those that the pattern of a law has to have, one of them, for terms of the theme to be
-            made.
+        operators: of which the pattern of a law has to have one.
+        most_axes: of an operand.
+        tries: terms that are begun at most, and three times as many as those after which none is expected.
         dtype: of operands that may have any.
     """
 
     operators: ClassVar[frozenset[str]] = frozenset()
     most_axes: ClassVar[int] = 7
+    tries: ClassVar[int] = 120
 
     def __init__(self, rng: Choices) -> None:
         """A theme of one term, for which it may choose something."""
@@ -85,6 +87,10 @@ class Theme:
     def length(self, rng: Choices) -> int:
         """Of a list."""
         return int(pick(rng, *tables.LIST_LENGTHS))
+
+    def repeats(self, number: int) -> bool:
+        """Whether an element of a list is the first one again."""
+        return False
 
     def joined(self, rng: Choices, dim: Dim, number: int) -> Dim:
         """The length of another operand of a Concat along its axis, where the first has one."""

@@ -1,38 +1,41 @@
-"""Terms of a statement that have a theme: few, and only where its pattern has the operators for it."""
+"""Terms of a law that have a theme: few, and only of statements whose patterns have the operators for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from egraph_opt.check.building import built
-from egraph_opt.check.choices import Choices
+from egraph_opt.check.choices import Choices, spread
 from egraph_opt.check.themes import THEMES
 
 if TYPE_CHECKING:
     from egraph_opt.check.sides import Side
+    from egraph_opt.laws.exactness import Numerics
     from egraph_opt.laws.law import Example
 
-MOST = 12
-"""Terms of a theme."""
+MOST, SIDES = 12, 6
+"""Terms of a theme, and statements that share them: shorthands make many of one."""
 
-TRIES, FRUITLESS = 160, 80
-"""Terms that are begun for these, and after how many none is expected."""
+LEAST_TRIES = 24
+"""Terms that are begun of a statement, however many there are."""
 
 
-def themed(side: Side, numbers: frozenset[float]) -> Iterator[Example]:
-    """Terms that a statement matches, of each theme that suits it.
+def themed(sides: Sequence[Side], numbers: frozenset[float], numerics: Numerics) -> Iterator[Example]:
+    """Terms that statements of a law match, of each theme that suits them.
 
     Args:
         numbers: those that the law names.
+        numerics: its class.
     """
-    patterns = (*side.tops, *side.named.values())
+    named = tuple(sorted(numbers))
     for theme in THEMES:
-        if not theme.suits(patterns):
-            continue
-        choices, own = Choices(), tuple(sorted(numbers))
-        made = built(side, choices, TRIES, fruitless=FRUITLESS, theme=theme, numbers=own)
-        for example in islice(made, MOST):
-            choices.keep()
-            yield example
+        suited = [side for side in sides if theme.suits((*side.tops, *side.named.values()))]
+        for side in (chosen := spread(suited, SIDES)):
+            choices, tries = Choices(), max(theme.tries // len(chosen), LEAST_TRIES)
+            given = {"theme": theme, "numbers": named, "numerics": numerics}
+            made = built(side, choices, tries, fruitless=max(tries // 3, LEAST_TRIES), **given)
+            for example in islice(made, max(MOST // len(chosen), 1)):
+                choices.keep()
+                yield example

@@ -46,9 +46,11 @@ class AroundPixels(Theme):
         if isinstance(made, PoolWindow):
             made = replace(made, kernel=tuple(picks(rng, KERNELS, axes)))
             plain = operator == "lp_pool" or (before.get("op") == "AveragePool" and before["opset"] < 19)
-            kernel = made.kernel
+            kernel: Sequence[Dim] = made.kernel
         else:
             kernel, plain = (operands[1].shape or ())[2:], False
+        if len(kernel) != axes:
+            return made
         dilations = tuple(1 if plain else int(d) for d in picks(rng, DILATIONS, axes))
         reach = [(k - 1) * d if isinstance(k, int) else 0 for k, d in zip(kernel, dilations, strict=True)]
         more = int(chance(rng, 0.5))

@@ -77,7 +77,7 @@ class BetweenGroups(Theme):
             group = int(pick(rng, *range(self.groups)))
             row = group * rows + int(pick(rng, *range(rows)))
             begin, end = pick(rng, (group * rows, (group + 1) * rows), (row, row + 1))
-            return ((CHANNELS, begin, end, 1),) if end - begin < count else None  # type: ignore[operator]
+            return ((CHANNELS, begin, end, 1),) if end - begin < count else None
         if parameter == "sizes" and rows:
             return (rows,) * self.groups if chance(rng, 0.7) else None
         if parameter == "dims" and len(shape) == 4 and rows and whole(shape, 4):

@@ -6,16 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from egraph_opt.check.choices import Choices, chance, pick, picks
-from egraph_opt.check.theme import Theme, shuffled
+from egraph_opt.check.theme import Theme, operators_of, shuffled
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.operators.expressions import Expression
 
 BROADCASTING = frozenset({"binary", "where", "variadic"})
+OF_ANY_SHAPE = BROADCASTING | {"unary", "cast", "leaf", "none", "literal"}
+"""Operators that ask for no axes or dims; laws of these alone meet leading axes in the tables."""
 
 
 class LeadingOnes(Theme):
     """Matrix products, and operators that broadcast."""
 
     operators = BROADCASTING | {"matmul"}
+
+    @classmethod
+    def suits(cls, patterns: Sequence[Expression]) -> bool:
+        names = {part.head.name for part in operators_of(patterns)}
+        return bool(names & cls.operators and names - OF_ANY_SHAPE)
 
     def any_shape(self, rng: Choices) -> Shape:
         return tuple(picks(rng, (2, 3, 4), int(pick(rng, 2, 3, 3, 4))))

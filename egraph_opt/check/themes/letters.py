@@ -13,17 +13,34 @@ from egraph_opt.facts.fact import Fact, Shape
 POINTS = "..."
 
 EQUATIONS = (
-    *("...ij->...i", "...ij->...j", "...ij->...ji", "i...->...", "i...j->...ij", "...i->...", "...ii->...i"),
-    *("...ij,...jk->...ik", "...ij,jk->...ik", "...i,...i->...", "...ij,...kj->...ik", "ij...,jk...->ik..."),
-    *("AB->BA", "aA->Aa", "aA->a", "Aa->A", "aB->Ba", "bA->Ab", "aA,Ab->ab", "ij,jI->iI", "Ij,jK->IK"),
-    *("abA->bAa", "ZzY->YZz"),
-    *("ij,jk,kl->il", "bi,bi,bi->b", "i,j,k->ijk", "ij,j,jk->ik", "ij,ij,jk->ik", "...ij,...jk,...kl->...il"),
-    *("abcdefg->gfedcba", "ijklmno->jiklmno", "abcdefghijk->kbcdefghija"),
+    (
+        *(
+            "...ij->...i",
+            "...ij->...j",
+            "...ij->...ji",
+            "i...->...",
+            "i...j->...ij",
+            "...i->...",
+            "...ii->...i",
+        ),
+        *("...ii->...i", "...ij,...jk->...ik", "...ij,jk->...ik", "...i,...i->...", "...ij,...kj->...ik"),
+        *("ij...,jk...->ik...", "...ij,...jk,...kl->...il"),
+    ),
+    (
+        *("AB->BA", "aA->Aa", "aA->a", "Aa->A", "aB->Ba", "bA->Ab", "abA->bAa", "ZzY->YZz"),
+        *("aA,Ab->ab", "ij,jI->iI", "Ij,jK->IK", "aA,Ab,bB->aB"),
+    ),
+    (
+        *("abcdefg->gfedcba", "ijklmno->jiklmno", "abcdefghijk->kbcdefghija"),
+        *("ij,jk,kl->il", "bi,bi,bi->b", "i,j,k->ijk", "ij,j,jk->ik", "ij,ij,jk->ik", "bij,bjk->ki"),
+    ),
 )
+"""With points; with letters of both cases; with many, or of several operands."""
+
 SIZES = (2, 3, 4, 2, 3, 1, 2, 3)
 """Of letters, one after the other; of many only the first and the last are more than 1."""
 
-BATCHES = (2, 3, 2)
+BATCHES = (2, 3, 1, 2)
 """What points stand for, as many of them as there are."""
 
 FEW = 5
@@ -38,11 +55,11 @@ class Letters(Theme):
     """
 
     operators = frozenset({"einsum"})
-    most_axes = 12
+    most_axes, tries = 12, 240
 
     def __init__(self, rng: Choices) -> None:
         super().__init__(rng)
-        self.points, self.alike = int(pick(rng, 0, 1, 2, 3)), chance(rng, 0.4)
+        self.points, self.alike = int(pick(rng, 4, *range(5))), chance(rng, 0.4)
         self.equation = ""
 
     def weights(
@@ -50,7 +67,7 @@ class Letters(Theme):
     ) -> tuple[Shape | None, ...]:
         if operator != "einsum":
             return super().weights(rng, operator, before, count)
-        fitting = [e for e in EQUATIONS if count in (None, 1 + e.count(","))]
+        fitting = [e for e in pick(rng, *EQUATIONS) if count in (None, 1 + e.count(","))]
         if not fitting:
             return ()
         self.equation = pick(rng, *fitting)

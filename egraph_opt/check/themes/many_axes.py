@@ -6,11 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from egraph_opt.check.choices import Choices, pick
-from egraph_opt.check.theme import Theme
+from egraph_opt.check.theme import Theme, operators_of
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.operators.expressions import Expression
 
 RANKS = (7, 9, 11, 13, 27)
 """More than six letters, than eight dims in a table, than ten digits, than twelve, than an alphabet."""
+
+OF_FEW_AXES = frozenset("conv conv_transpose pool lp_pool global_pool recurrent gemm attention".split()) | {
+    "masked_attention",
+    "scores",
+    "blockwise",
+    "resize",
+    "rotary",
+}
+"""Operators of tensors of a few axes."""
 
 
 class ManyAxes(Theme):
@@ -23,6 +33,11 @@ class ManyAxes(Theme):
         super().__init__(rng)
         self.rank = int(pick(rng, *RANKS))
         self.axes = pick(rng, (0, 1, self.rank - 1), (0, self.rank - 2, self.rank - 1), (2, 4, self.rank - 1))
+
+    @classmethod
+    def suits(cls, patterns: Sequence[Expression]) -> bool:
+        names = {part.head.name for part in operators_of(patterns)}
+        return bool(names & cls.operators) and not names & OF_FEW_AXES
 
     def any_shape(self, rng: Choices) -> Shape:
         dims = [1] * self.rank

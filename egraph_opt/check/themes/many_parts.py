@@ -22,6 +22,7 @@ class ManyParts(Theme):
     Attributes:
         parts: of one axis of every shape.
         other: the number of the element that differs from others of its list.
+        are_alike: the others are one.
     """
 
     operators = frozenset({"split", "concat", "variadic"})
@@ -30,6 +31,7 @@ class ManyParts(Theme):
         super().__init__(rng)
         self.parts = pick(rng, *PARTS)
         self.other, self.axis = int(pick(rng, 4, 5, 4, 3)), int(pick(rng, 0, 1, 1))
+        self.are_alike = chance(rng, 0.4)
 
     def any_shape(self, rng: Choices) -> Shape:
         dims = [3, 2][: int(pick(rng, 1, 1, 2))]
@@ -38,6 +40,9 @@ class ManyParts(Theme):
 
     def length(self, rng: Choices) -> int:
         return int(pick(rng, 5, 6))
+
+    def repeats(self, number: int) -> bool:
+        return self.are_alike and number != self.other
 
     def joined(self, rng: Choices, dim: Dim, number: int) -> Dim:
         return 1 if number == self.other else dim

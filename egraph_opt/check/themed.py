@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,9 @@ def themed(sides: Sequence[Side], numbers: frozenset[float], numerics: Numerics)
         suited = [side for side in sides if theme.suits((*side.tops, *side.named.values()))]
         for side in (chosen := spread(suited, SIDES)):
             choices, tries = Choices(), max(theme.tries // len(chosen), LEAST_TRIES)
-            given = {"theme": theme, "numbers": named, "numerics": numerics}
-            made = built(side, choices, tries, fruitless=max(tries // 3, LEAST_TRIES), **given)
+            fruitless = max(tries // 3, LEAST_TRIES)
+            own = partial(built, numbers=named, numerics=numerics)
+            made = own(side, choices, tries, fruitless=fruitless, theme=theme)
             for example in islice(made, max(MOST // len(chosen), 1)):
                 choices.keep()
                 yield example

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from egraph_opt.check.choices import Choices, pick
 from egraph_opt.check.theme import Theme, operators_of
-from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.operators.expressions import Expression
 
 RANKS = (7, 9, 11, 13, 27)
 """More than six letters, than eight dims in a table, than ten digits, than twelve, than an alphabet."""
+
+MOST_ELEMENTS = 200
+"""Of an operand."""
 
 OF_FEW_AXES = frozenset("conv conv_transpose pool lp_pool global_pool recurrent gemm attention".split()) | {
     "masked_attention",
@@ -44,6 +48,15 @@ class ManyAxes(Theme):
         for axis, dim in zip(self.axes, (2, 3, 4), strict=True):
             dims[axis] = dim
         return tuple(dims)
+
+    def operand(
+        self, rng: Choices, operator: str, name: str, before: Sequence[Fact], wish: Sequence[Dim] | None
+    ) -> Shape | None:
+        """No other operand is much longer along axes that are of one element."""
+        shape = super().operand(rng, operator, name, before, wish)
+        if shape is None or math.prod(d for d in shape if isinstance(d, int)) <= MOST_ELEMENTS:
+            return shape
+        return before[0].shape if before else self.any_shape(rng)
 
     def attribute(
         self, rng: Choices, operator: str, parameter: str, before: Mapping[str, Any], operands: Sequence[Fact]

@@ -173,12 +173,12 @@ class Draw(Scope):
         self.known[unary(*function, whole)] = typed("unary", function, (fact,), self, ())
         return unary(*function, whole)
 
-    def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
+    def list_of(self, count: int, wish: Sequence[Dim] | None, first: Any = None) -> Any:
         if self.weights:
             items = [self._weight(None, k) for k in range(len(self.weights))]
         else:
             shape = self.theme.any_shape(self.rng) if wish is None else wish
-            items = [self.leaf(shape, self.dtype, first=True)]
+            items = [self.leaf(shape, self.dtype, first=True) if first is None else first]
             for k in range(1, count):
                 other = None if self.theme.repeats(k) else self._varied(shape, k)
                 items.append(items[0] if other is None else self.leaf(other, self.dtype, first=False))
@@ -199,6 +199,9 @@ class Draw(Scope):
             self.environment[element] = self.term(element, other, first=shape is None)
             if shape is None:
                 shape = self.known[self.environment[element]].shape
+        if rest is not None and elements and self._is_operand(rest) and self.theme.repeats(0):
+            last = self.environment[elements[-1]]
+            self.environment.setdefault(rest, self.list_of(self.theme.length(self.rng), shape, last))
         made = nil() if rest is None else self.term(rest, shape)
         known = () if rest is None else self.known[made]
         self.known[made] = known

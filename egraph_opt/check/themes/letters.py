@@ -47,7 +47,7 @@ class Letters(Theme):
     """
 
     operators = frozenset({"einsum"})
-    most_axes, tries = 12, 240
+    most_axes, tries = 12, 480
 
     def __init__(self, rng: Choices) -> None:
         super().__init__(rng)

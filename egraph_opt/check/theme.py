@@ -29,12 +29,14 @@ class Theme:
     Attributes:
         operators: of which the pattern of a law has to have one.
         most_axes: of an operand.
+        most: terms of a law.
         tries: terms that are begun at most, and three times as many as those after which none is expected.
         dtype: of operands that may have any.
     """
 
     operators: ClassVar[frozenset[str]] = frozenset()
     most_axes: ClassVar[int] = 7
+    most: ClassVar[int] = 12
     tries: ClassVar[int] = 120
 
     def __init__(self, rng: Choices) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from egraph_opt.laws.exactness import Numerics
     from egraph_opt.laws.law import Example
 
-MOST, SIDES = 12, 6
-"""Terms of a theme, and statements that share them: shorthands make many of one."""
+SIDES = 6
+"""Statements that share the terms of a theme: shorthands make many of one."""
 
 LEAST_TRIES = 24
 """Terms that are begun of a statement, however many there are."""
@@ -38,6 +38,6 @@ def themed(sides: Sequence[Side], numbers: frozenset[float], numerics: Numerics)
             fruitless = max(tries // 3, LEAST_TRIES)
             own = partial(built, numbers=named, numerics=numerics)
             made = own(side, choices, tries, fruitless=fruitless, theme=theme)
-            for example in islice(made, max(MOST // len(chosen), 1)):
+            for example in islice(made, max(theme.most // len(chosen), 1)):
                 choices.keep()
                 yield example

@@ -22,6 +22,7 @@ class Activations(Theme):
     """Settings of layers; the lists of alphas and betas have one for each activation, or only some."""
 
     operators = frozenset({"recurrent"})
+    most = 16
 
     def attribute(
         self, rng: Choices, operator: str, parameter: str, before: Mapping[str, Any], operands: Sequence[Fact]
@@ -31,7 +32,9 @@ class Activations(Theme):
             return made
         settings = dict(made.settings)
         count = FUNCTIONS[made.kind] * (2 if settings["direction"] == "bidirectional" else 1)
-        settings["activations"] = tuple(picks(rng, ACTIVATIONS, count))
+        first = ACTIVATIONS[rng.attempts % len(ACTIVATIONS)]  # each in turn
+        others = picks(rng, (first, *ACTIVATIONS), count - 1)
+        settings["activations"] = (first, *others)
         if chance(rng, 0.8):
             settings["activation_alpha"] = tuple(picks(rng, ALPHAS, count))
         if chance(rng, 0.6):

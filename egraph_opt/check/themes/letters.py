@@ -12,22 +12,20 @@ from egraph_opt.facts.fact import Fact, Shape
 
 POINTS = "..."
 
-EQUATIONS = (
-    (
-        *("...ij->...i", "...ij->...j", "...ij->...ji", "i...->...", "i...j->...ij", "...i->..."),
-        *("...ii->...i", "...ij,...jk->...ik", "...ij,jk->...ik", "...i,...i->...", "...ij,...kj->...ik"),
-        *("ij...,jk...->ik...", "...ij,...jk,...kl->...il"),
-    ),
-    (
-        *("AB->BA", "aA->Aa", "aA->a", "Aa->A", "aB->Ba", "bA->Ab", "abA->bAa", "ZzY->YZz"),
-        *("aA,Ab->ab", "ij,jI->iI", "Ij,jK->IK", "aA,Ab,bB->aB"),
-    ),
-    (
-        *("abcdefg->gfedcba", "ijklmno->jiklmno", "abcdefghijk->kbcdefghija"),
-        *("ij,jk,kl->il", "bi,bi,bi->b", "i,j,k->ijk", "ij,j,jk->ik", "ij,ij,jk->ik", "bij,bjk->ki"),
-    ),
+WITH_POINTS = (
+    *("...ij->...i", "...ij->...j", "...ij->...ji", "i...->...", "i...j->...ij", "...i->..."),
+    *("...ii->...i", "...ij,...jk->...ik", "...ij,jk->...ik", "...i,...i->...", "...ij,...kj->...ik"),
+    *("ij...,jk...->ik...", "...ij,...jk,...kl->...il"),
 )
-"""With points; with letters of both cases; with many, or of several operands."""
+OF_BOTH_CASES = (
+    *("AB->BA", "aA->Aa", "aA->a", "Aa->A", "aB->Ba", "bA->Ab", "abA->bAa", "ZzY->YZz"),
+    *("aA,Ab->ab", "ij,jI->iI", "Ij,jK->IK", "aA,Ab,bB->aB"),
+)
+OF_MANY = (
+    *("abcdefg->gfedcba", "ijklmno->jiklmno", "abcdefghijk->kbcdefghija"),
+    *("ij,jk,kl->il", "bi,bi,bi->b", "i,j,k->ijk", "ij,j,jk->ik", "ij,ij,jk->ik", "bij,bjk->ki"),
+)
+EQUATIONS = (*WITH_POINTS, *WITH_POINTS, *OF_BOTH_CASES, *OF_MANY)
 
 SIZES = (2, 3, 4, 2, 3, 1, 2, 3)
 """Of letters, one after the other; of many only the first and the last are more than 1."""
@@ -59,10 +57,10 @@ class Letters(Theme):
     ) -> tuple[Shape | None, ...]:
         if operator != "einsum":
             return super().weights(rng, operator, before, count)
-        fitting = [e for e in pick(rng, *EQUATIONS) if count in (None, 1 + e.count(","))]
+        fitting = [e for e in EQUATIONS if count in (None, 1 + e.count(","))]
         if not fitting:
             return ()
-        self.equation = pick(rng, *fitting)
+        self.equation = fitting[rng.attempts % len(fitting)]  # each in turn
         operands = self.equation.partition("->")[0].split(",")
         letters = list(dict.fromkeys("".join(operands).replace(".", "").replace(",", "")))
         sizes = dict(zip(letters, self._sizes(len(letters)), strict=True))

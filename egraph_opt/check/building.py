@@ -102,7 +102,7 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
     draw.written = side.written
     named = {part.head.name for pattern in draw.patterns for part in _terms(pattern)}
-    if type(draw.theme) is not Theme:
+    if not draw.theme.is_usual:
         draw.opset, draw.dtype = pick(rng, *tables.OPSETS), draw.theme.dtype
     elif not rng.plain:
         draw.opset = pick(rng, *tables.OPSETS)
@@ -111,7 +111,7 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     draw.opset = max((draw.opset, *(tables.LATE.get(name, 0) for name in named)))
     draw.constants = pick(rng, *tables.SHARES)
     draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
-    if type(draw.theme) is Theme:
+    if draw.theme.is_usual:
         draw.repeats = pick(rng, 0.0, 0.0, 0.5)
         draw.all_huge = pick(rng, *[False] * 11, True)
         draw.ranged = pick(rng, *[False] * 11, True)

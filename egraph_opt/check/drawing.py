@@ -154,7 +154,8 @@ class Draw(Scope):
         if pattern in self.named:
             return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
-            if pick(self.rng, *[False] * (1 if None in (k.shape for k in self.leaves.facts) else 29), True):
+            again = any(known.shape is None for known in self.leaves.facts)
+            if self.theme.is_usual and pick(self.rng, *[False] * (1 if again else 29), True):
                 return self.unknown_rank()
             made = self.leaf(
                 self.theme.any_shape(self.rng) if wish is None else wish, self.dtype, first=first

@@ -43,6 +43,11 @@ class Theme:
         """A theme of one term, for which it may choose something."""
         self.dtype: int = TensorProto.FLOAT
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether terms are drawn from the tables as they are, with all that is odd in these."""
+        return type(self) is Theme
+
     @classmethod
     def suits(cls, patterns: Sequence[Expression]) -> bool:
         """Whether terms of the theme are made for a law."""

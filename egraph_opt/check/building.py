@@ -18,6 +18,7 @@ from egraph_opt.check.operands import FLOATS_ONLY
 from egraph_opt.check.resolution import asks
 from egraph_opt.check.scope import Rejected
 from egraph_opt.check.sides import Side, ask
+from egraph_opt.check.theme import Theme
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import output
@@ -39,11 +40,19 @@ AS_TOLD = frozenset({"reshape_to", "expand_to", "slice_at"})
 
 
 def built(
-    side: Side, choices: Choices, tries: int, *, fail: int | None = None, fruitless: int = 10**9, **given: Any
+    side: Side,
+    choices: Choices,
+    tries: int,
+    *,
+    fail: int | None = None,
+    fruitless: int = 10**9,
+    theme: type[Theme] = Theme,
+    **given: Any,
 ) -> Iterator[Example]:
     """Terms for one statement of a law; the receiver says which are kept (`Choices.keep`).
 
     Args:
+        theme: what they are drawn from.
         fruitless: tries after which none is expected, where there was none.
         given: of `Draw`: the numbers that the law names, and its class.
         fail: the number of the condition (of `Side.conditions`) that must not hold, while all others do.
@@ -56,7 +65,12 @@ def built(
         choices.begin()
         one = entries[choices.among(range(len(entries)))] if len(entries) > 1 else entries[0]
         failed = None if fail is None else side.conditions[fail]
-        draw = Draw(rng=choices, retries=PATIENCE if attempt < PATIENT else 2, **given)
+        draw = Draw(
+            rng=choices,
+            theme=theme(choices),
+            retries=PATIENCE if attempt < PATIENT and theme is Theme else 2,
+            **given,
+        )
         try:
             made = _attempt(draw, *_without_tables(one, choices, failed))
         except Rejected:
@@ -88,16 +102,19 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
     draw.written = side.written
     named = {part.head.name for pattern in draw.patterns for part in _terms(pattern)}
-    if not rng.plain:
+    if not draw.theme.is_usual:
+        draw.opset, draw.dtype = pick(rng, *tables.OPSETS), draw.theme.dtype
+    elif not rng.plain:
         draw.opset = pick(rng, *tables.OPSETS)
         of_floats = named & FLOATS_ONLY and not named & CHANGING
         draw.dtype = pick(rng, *(tables.FLOAT_TYPES if of_floats else tables.TYPES))
     draw.opset = max((draw.opset, *(tables.LATE.get(name, 0) for name in named)))
     draw.constants = pick(rng, *tables.SHARES)
     draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
-    draw.repeats = pick(rng, 0.0, 0.0, 0.5)
-    draw.all_huge = pick(rng, *[False] * 11, True)
-    draw.ranged = pick(rng, *[False] * 11, True)
+    if draw.theme.is_usual:
+        draw.repeats = pick(rng, 0.0, 0.0, 0.5)
+        draw.all_huge = pick(rng, *[False] * 11, True)
+        draw.ranged = pick(rng, *[False] * 11, True)
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]
     draw.environment.update(zip(tops, found, strict=True))

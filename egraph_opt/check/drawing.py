@@ -14,26 +14,14 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.check import tables
-from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.blocks import slices_in
 from egraph_opt.check.choices import Choices, chance, pick
 from egraph_opt.check.elements import Hints, elements, indices
 from egraph_opt.check.kinds import HALF_RANGE
-from egraph_opt.check.layers import layer_weights
-from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, any_shape, is_large, numbers_of
-from egraph_opt.check.operands import (
-    COUNTS,
-    FITTED,
-    FLOATS_ONLY,
-    PREDICATES,
-    fixed_operand,
-    has_fitting_bias,
-    may_be_absent,
-    operand_dtype,
-    operand_shapes,
-    settings_of,
-)
+from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, is_large, numbers_of
+from egraph_opt.check.operands import COUNTS, FITTED, FLOATS_ONLY, PREDICATES, has_fitting_bias, may_be_absent
 from egraph_opt.check.scope import Rejected, Scope, joined_axis
+from egraph_opt.check.theme import Theme
 from egraph_opt.check.typed import typed
 from egraph_opt.check.written import shape_of_written
 from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
@@ -47,14 +35,13 @@ from egraph_opt.operators.expressions import Constant, Expression, Variable, con
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 
-MOST_AXES = 7
-
 
 @dataclass(kw_only=True)
 class Draw(Scope):
     """A term in the making.
 
     Attributes:
+        theme: what is drawn from.
         named: the patterns that variables are names of.
         patterns, written: all that is drawn, and what the law writes for it.
         dtype: of operands that may have any.
@@ -72,6 +59,7 @@ class Draw(Scope):
     """
 
     rng: Choices
+    theme: Theme
     leaves: Leaves = field(default_factory=Leaves)
     named: Mapping[Expression, Expression] = field(default_factory=dict)
     patterns: Sequence[Expression] = ()
@@ -97,7 +85,7 @@ class Draw(Scope):
         if self.repeats and self.leaves.facts and chance(self.rng, self.repeats):
             earlier = self.leaves.facts[int(self.rng.integers(len(self.leaves.facts)))].shape
             shape = shape if earlier is None else earlier
-        if len(shape) > MOST_AXES:
+        if len(shape) > self.theme.most_axes:
             raise Rejected("so many axes")
         if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
             raise Rejected("a dim that is computed")
@@ -166,12 +154,15 @@ class Draw(Scope):
         if pattern in self.named:
             return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
-            if pick(self.rng, *[False] * (1 if None in (k.shape for k in self.leaves.facts) else 29), True):
+            again = any(known.shape is None for known in self.leaves.facts)
+            if self.theme.is_usual and pick(self.rng, *[False] * (1 if again else 29), True):
                 return self.unknown_rank()
-            made = self.leaf(any_shape(self.rng) if wish is None else wish, self.dtype, first=first)
+            made = self.leaf(
+                self.theme.any_shape(self.rng) if wish is None else wish, self.dtype, first=first
+            )
             return self._bounded(made) if self.ranged and chance(self.rng, 0.6) else made
         if pattern.sort.kind == "tensors":
-            return self.list_of(pick(self.rng, *tables.LIST_LENGTHS), wish)
+            return self.list_of(self.theme.length(self.rng), wish)
         raise Rejected("a bundle")
 
     def _bounded(self, whole: Any) -> Any:
@@ -183,14 +174,15 @@ class Draw(Scope):
         self.known[unary(*function, whole)] = typed("unary", function, (fact,), self, ())
         return unary(*function, whole)
 
-    def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
+    def list_of(self, count: int, wish: Sequence[Dim] | None, first: Any = None) -> Any:
         if self.weights:
             items = [self._weight(None, k) for k in range(len(self.weights))]
         else:
-            shape = any_shape(self.rng) if wish is None else wish
-            items = [
-                self.leaf(self._varied(shape) if k else shape, self.dtype, first=not k) for k in range(count)
-            ]
+            shape = self.theme.any_shape(self.rng) if wish is None else wish
+            items = [self.leaf(shape, self.dtype, first=True) if first is None else first]
+            for k in range(1, count):
+                other = None if self.theme.repeats(k) else self._varied(shape, k)
+                items.append(items[0] if other is None else self.leaf(other, self.dtype, first=False))
         made = listed(*items)
         self.known[made] = tuple(self.known[item] for item in items)
         return made
@@ -202,11 +194,15 @@ class Draw(Scope):
         for k, element in enumerate(elements if self.weights else ()):
             self.environment[element] = self._weight(element, k)
         self.weights = self.weights[len(elements) :]
-        for element in sorted(elements, key=lambda e: (e not in self.environment, self._is_operand(e))):
-            other = shape if shape is None or shape is wish else self._varied(shape)
+        ordered = sorted(elements, key=lambda e: (e not in self.environment, self._is_operand(e)))
+        for k, element in enumerate(ordered):
+            other = shape if shape is None or shape is wish else self._varied(shape, k)
             self.environment[element] = self.term(element, other, first=shape is None)
             if shape is None:
                 shape = self.known[self.environment[element]].shape
+        if rest is not None and elements and self._is_operand(rest) and self.theme.repeats(0):
+            last = self.environment[elements[-1]]
+            self.environment.setdefault(rest, self.list_of(self.theme.length(self.rng), shape, last))
         made = nil() if rest is None else self.term(rest, shape)
         known = () if rest is None else self.known[made]
         self.known[made] = known
@@ -231,14 +227,14 @@ class Draw(Scope):
         self.weights = shapes
         return made
 
-    def _varied(self, shape: Sequence[Dim]) -> Sequence[Dim]:
+    def _varied(self, shape: Sequence[Dim], number: int) -> Sequence[Dim]:
         """The shape of another element of a list: of a Concat its length along an axis may be another one."""
         if self.along is None or not shape:
-            return shape
+            return self.theme.listed(self.rng, shape, number)
         if self.along < 0 or self.along >= len(shape):
             self.along = int(pick(self.rng, *range(len(shape))))
         dims = list(shape)
-        dims[self.along] = pick(self.rng, shape[self.along], shape[self.along], 1, 2, 3, "L")
+        dims[self.along] = self.theme.joined(self.rng, shape[self.along], number)
         return dims
 
     def _elements_of(self, pattern: Expression) -> tuple[list[Expression], Expression | None]:
@@ -270,12 +266,12 @@ class Draw(Scope):
         for k in declared.operand_positions:
             argument = pattern.arguments[k]
             self.rng.at(f"{argument!r} of {declared.name}")
-            self._fix(argument, fixed_operand(self.rng, declared.name, len(operands), operands, name))
-            shapes = operand_shapes(self.rng, declared.name, name, operands, wish)
+            self._fix(argument, self.theme.fixed(self.rng, declared.name, len(operands), operands, name))
+            shapes = self.theme.operand(self.rng, declared.name, name, operands, wish)
             if may_be_absent(declared.name, len(operands)):
                 self._leave_out(argument)
             before, repeats = self.dtype, self.repeats
-            self.dtype = operand_dtype(declared.name, len(operands), self.dtype)
+            self.dtype = self.theme.operand_dtype(self.rng, declared.name, name, len(operands), self.dtype)
             if declared.name in FLOATS_ONLY and before not in ALL_FLOATS:
                 raise Rejected("an operator of floats")
             if declared.name == "cast":
@@ -283,8 +279,10 @@ class Draw(Scope):
             self.picked = numbers_of(operands[0].shape) if declared.name == "gather" and operands else ()
             self.counts = (declared.name, len(operands)) in COUNTS
             outer, self.along = self.along, joined_axis(pattern, self.environment)
-            if declared.name == "recurrent" and len(operands) == 1:
-                self.weights = layer_weights(self.rng, operands[0])
+            if argument.sort.kind == "tensors":
+                inside, rest = self._elements_of(argument)
+                count = len(inside) if rest is None else None
+                self.weights = self.theme.weights(self.rng, declared.name, operands, count)
             self.repeats *= not (operands and declared.name in FITTED)
             made = self.term(argument, shapes, first=not operands)
             joined, self.along, self.dtype, self.repeats = self.along, outer, before, repeats
@@ -336,7 +334,7 @@ class Draw(Scope):
         if isinstance(pattern.head, HostFunction):
             return self.answer(pattern)
         if pattern not in self.environment:
-            names = settings_of(operator)
+            names = self.theme.names(operator)
             if not names:
                 raise Rejected(f"no table of the names of {operator}")
             self.rng.at(f"{pattern!r}")
@@ -361,7 +359,7 @@ class Draw(Scope):
             try:
                 self.rng.at(f"{pattern!r} of {operator}.{parameter}")
                 value = self._as_written() if (operator, parameter) == ("reshape", "dims") else None
-                value = value or attribute_of(self.rng, operator, parameter, before, operands)
+                value = value or self.theme.attribute(self.rng, operator, parameter, before, operands)
             except LookupError as error:
                 raise Rejected(str(error)) from error
             self.environment[pattern] = constant(value, pattern.sort)

@@ -15,6 +15,7 @@ from egraph_opt.check.scope import nodes_of, operators_in
 from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
+from egraph_opt.check.themed import themed
 from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, place_of
 from egraph_opt.check.variants import variants
 from egraph_opt.laws.law import Example, Law
@@ -225,6 +226,12 @@ class Gate:
         known.holds += found.holds
         if found.failures:
             raise refused(self.law, side.rule, found.failures, known.holds)
+
+    def themed(self, sides: Sequence[Side]) -> None:
+        """Terms of statements of which several parts have what the tables seldom bring together."""
+        number = count(WHOLE)
+        for alike in _by_model(themed(sides, self.trying.numbers, self.law.numerics)):
+            self._beside(alike, number)
 
     def untried(self) -> tuple[str, ...]:
         """Statements that no term shows, nor an example of the author."""

@@ -10,6 +10,7 @@ from egraph_opt.check.beside_examples import beside, known_later, related
 from egraph_opt.check.choices import spread
 from egraph_opt.check.comparing import NO_KERNEL
 from egraph_opt.check.neighbours import OPSETS
+from egraph_opt.check.old_opsets import in_old_opsets, unlike_later
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import nodes_of, operators_in
 from egraph_opt.check.side_by_side import side_by_side
@@ -158,6 +159,15 @@ class Gate:
         found = [replace(each, opset=opset) for opset in LATER_OPSETS for each in spread(typed, TYPED)]
         for alike in _by_model(found):
             self._beside(self.trying.fired(alike), count(), only=NO_KERNEL)
+
+    def old_opsets(self) -> None:
+        """Examples in opsets before those of the tables, and a term of each kind that these made."""
+        old = in_old_opsets([*self.firing(), *spread(_of_each(self.holds(), _wording), PAIRED)])
+        fired = [term for alike in _by_model(old) for term in self.trying.fired(alike)]
+        chosen, number = unlike_later(fired), count()
+        for model in dict.fromkeys((term.example.opset, term.example.limits) for term in chosen):
+            alike = [term for term in chosen if (term.example.opset, term.example.limits) == model]
+            self._beside(alike, number)
 
     def related(self, most: int) -> None:
         """What differs from examples in several things that belong together, on which the law need not

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, repeat
 
 from egraph_opt.check.beside_examples import beside, known_later, related
+from egraph_opt.check.between_powers import with_integers_between_powers
 from egraph_opt.check.choices import spread
 from egraph_opt.check.comparing import NO_KERNEL
 from egraph_opt.check.neighbours import OPSETS
@@ -34,6 +35,9 @@ LATER_OPSETS = tuple(opset for opset in OPSETS if opset > 11)
 
 PAIRED = 16
 """Terms that the tables made that are paired with what is near them, each of other operators."""
+
+INTEGERS, BETWEEN = 6, 16
+"""Terms that the tables made whose integers end between powers of two, and how many of each change."""
 
 AT_RUN_TIME = 32
 """Terms that the tables made of which constants become inputs as well."""
@@ -73,6 +77,10 @@ def _by_model(examples: Iterable[Example]) -> Iterable[list[Example]]:
     for example in examples:
         together.setdefault((example.opset, example.limits), []).append(example)
     return together.values()
+
+
+def _types(example: Example) -> object:
+    return tuple(fact.dtype for fact in example.operands.facts)
 
 
 @dataclass
@@ -168,6 +176,14 @@ class Gate:
         for model in dict.fromkeys((term.example.opset, term.example.limits) for term in chosen):
             alike = [term for term in chosen if (term.example.opset, term.example.limits) == model]
             self._beside(alike, number)
+
+    def between_powers(self) -> None:
+        """Examples whose integers end where types do not hold all of them, and a term of each few types."""
+        bases = [*spread(self.firing(), INTEGERS), *spread(_of_each(self.holds(), _types), INTEGERS)]
+        number = count()
+        for kind in with_integers_between_powers(bases):
+            for alike in _by_model(kind):
+                self._beside(spread(list(self.trying.fired(alike)), BETWEEN), number)
 
     def related(self, most: int) -> None:
         """What differs from examples in several things that belong together, on which the law need not

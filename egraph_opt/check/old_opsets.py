@@ -1,7 +1,7 @@
 """Terms in the opsets from 7 to 10, in which operators take fewer types, do not broadcast, or are not there.
 
-A law writes there what it writes in later ones.  Terms that the tables make are of later opsets, in which more
-of them can be written; what is here are the same terms, where an older opset can say them.
+A law writes there what it writes in later ones.  Terms that the tables make are of later opsets, in which
+more of them can be written; what is here are the same terms, where an older opset can say them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def unlike_later(fired: Iterable[FiredTerm]) -> list[FiredTerm]:
 
 
 def _versions(snapshot: Snapshot, opset: int) -> object:
-    """The operators of all that a law made of a term, with the opsets in which they came to be as they are."""
+    """The operators of all that a law made of a term, with the opsets that they are of as they are."""
     found = set[object]()
     for node in range(snapshot.n_nodes):
         form = form_of(snapshot, node, opset)

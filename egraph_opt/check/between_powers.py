@@ -26,6 +26,8 @@ from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Expression, constant, parts
 
 BEYOND: dict[int, int] = {
+    TensorProto.INT4: 2**3,
+    TensorProto.UINT4: 2**4,
     TensorProto.INT8: 2**7,
     TensorProto.UINT8: 2**8,
     TensorProto.BFLOAT16: 2**8,
@@ -53,16 +55,20 @@ COUNTING = frozenset({"arg_reduce", "reduce", "shape_of", "cumsum"})
 MOST_TYPES, MOST_SIZES, MOST_COMPUTED = 2, 2, 2
 """Types of casts, axes of inputs, and sums or products of an example that are changed."""
 
-OPSET = 17
-"""Of all of them, which are saturated together."""
+OPSET, OF_FOUR_BITS = 17, 21
+"""Of all of them, which are saturated together, and of those with types of four bits."""
+
+Changed = tuple[object, Example]
+"""An example with what was changed in it."""
 
 Ranges = dict[Expression, tuple[int, int]]
 
 
-def with_integers_between_powers(examples: Sequence[Example]) -> tuple[list[Example], ...]:
+def with_integers_between_powers(examples: Sequence[Example]) -> tuple[list[Changed], ...]:
     """Integers of some examples that end there, of their own type and of the widest, by kind of change.
 
-    What is cast to another type; what is known of all inputs; what is computed; what is counted.
+    What is cast to another type; what is known of all inputs; what is computed; what is counted.  Each with
+    a name of the change: of those that say the same one will do.
     """
     late = [replace(each, opset=OPSET) for each in examples]
     made = [*late, *(wide for each in late for wide in _of_wide_integers(each))]
@@ -73,7 +79,7 @@ def with_integers_between_powers(examples: Sequence[Example]) -> tuple[list[Exam
 # --- what is cast -------------------------------------------------------------------------------------------
 
 
-def _cast_ones(example: Example) -> Iterator[Example]:
+def _cast_ones(example: Example) -> Iterator[Changed]:
     casts = [node for node in nodes_of(example) if node.head.name == "cast"]
     types = list(dict.fromkeys(node.arguments[1].head.value for node in casts))[:MOST_TYPES]
     for old in types:
@@ -82,14 +88,14 @@ def _cast_ones(example: Example) -> Iterator[Example]:
         for to, end in BEYOND.items() if sites else ():
             for ends in ((0, end + 1), (0, end + end // 2 + 1), (-end - 1, 0)):
                 ranges = {site: _shared(ends, site, alike, sites) for site in sites}
-                yield _cast_to(_with_ranges(example, ranges), old, to)
+                yield (to, ends), _cast_to(_with_ranges(example, ranges), old, to)
 
 
-def _known_ones(example: Example) -> Iterator[Example]:
+def _known_ones(example: Example) -> Iterator[Changed]:
     everywhere = _sites(example, nodes_of(example))
     for end in ENDS if everywhere else ():
         for ends in ((0, end + 1), (-end - 1, 0)):
-            yield _with_ranges(example, dict.fromkeys(everywhere, ends))
+            yield ends, _with_ranges(example, dict.fromkeys(everywhere, ends))
 
 
 def _shared(
@@ -117,7 +123,8 @@ def _cast_to(example: Example, old: int, to: int) -> Example:
         same = getattr(part.head, "name", "") == "cast" and part.arguments[1].head.value == old
         return with_argument(part, 1, constant(to, part.arguments[1].sort)) if same else part
 
-    return replace(example, term=transformed(example.term, change))
+    opset = OF_FOUR_BITS if to in (TensorProto.INT4, TensorProto.UINT4) else example.opset
+    return replace(example, term=transformed(example.term, change), opset=opset)
 
 
 def _sites(example: Example, nodes: Sequence[Expression]) -> list[Expression]:
@@ -174,7 +181,7 @@ def _of_wide_integers(example: Example) -> Iterator[Example]:
 # --- what is computed ---------------------------------------------------------------------------------------
 
 
-def _computed_ones(example: Example) -> Iterator[Example]:
+def _computed_ones(example: Example) -> Iterator[Changed]:
     """Sums and products that end beyond their own type, or its sign."""
     chosen = [node for node in nodes_of(example) if node.head.name in ("binary", "reduce")]
     found = 0
@@ -183,7 +190,8 @@ def _computed_ones(example: Example) -> Iterator[Example]:
         found += bool(ranges)
         if found > MOST_COMPUTED:
             return
-        yield from (_with_ranges(example, each) for each in ranges)
+        name = node.arguments[0].head.value
+        yield from (((name, k), _with_ranges(example, each)) for k, each in enumerate(ranges))
 
 
 def _ranges_of(example: Example, node: Expression) -> Iterator[Ranges]:
@@ -237,7 +245,7 @@ def _number(example: Example, part: Expression) -> int:
 # --- what is counted ----------------------------------------------------------------------------------------
 
 
-def _long_ones(example: Example) -> Iterator[Example]:
+def _long_ones(example: Example) -> Iterator[Changed]:
     """Each of some axes of an input so long, the others that have no number of one element."""
     if not any(node.head.name in COUNTING for node in nodes_of(example)):
         return
@@ -250,11 +258,11 @@ def _long_ones(example: Example) -> Iterator[Example]:
         for length in LENGTHS:
             long = with_input(made, value, _with_length(dims_of(value), axis, length))
             if math.prod(d for d in _dims(long, value) if isinstance(d, int)) <= MOST_ELEMENTS:
-                yield long
+                yield length, long
                 for old in types:
                     for to, end in BEYOND.items():
                         if end < length < 2 * end:
-                            yield _cast_to(long, old, to)
+                            yield (length, to), _cast_to(long, old, to)
 
 
 def _with_length(dims: Dims, axis: int, length: int) -> Dims:

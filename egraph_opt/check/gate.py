@@ -172,9 +172,12 @@ class Gate:
         """Examples in opsets before those of the tables, and a term of each kind that these made."""
         old = in_old_opsets([*self.firing(), *spread(_of_each(self.holds(), _wording), PAIRED)])
         fired = [term for alike in _by_model(old) for term in self.trying.fired(alike)]
-        chosen, number = unlike_later(fired), count()
-        for model in dict.fromkeys((term.example.opset, term.example.limits) for term in chosen):
-            alike = [term for term in chosen if (term.example.opset, term.example.limits) == model]
+        self._each(unlike_later(fired), count())
+
+    def _each(self, fired: Sequence[FiredTerm], number: Iterator[int]) -> None:
+        """Try terms of several models."""
+        for model in dict.fromkeys((term.example.opset, term.example.limits) for term in fired):
+            alike = [term for term in fired if (term.example.opset, term.example.limits) == model]
             self._beside(alike, number)
 
     def between_powers(self) -> None:
@@ -182,8 +185,12 @@ class Gate:
         bases = [*spread(self.firing(), INTEGERS), *spread(_of_each(self.holds(), _types), INTEGERS)]
         number = count()
         for kind in with_integers_between_powers(bases):
-            for alike in _by_model(kind):
-                self._beside(spread(list(self.trying.fired(alike)), BETWEEN), number)
+            names = {id(example): name for name, example in kind}
+            fired = dict[object, FiredTerm]()
+            for alike in _by_model(example for _, example in kind):
+                for term in self.trying.fired(alike):
+                    fired.setdefault((term.example.opset, names[id(term.example)]), term)
+            self._each(spread(list(fired.values()), BETWEEN), number)
 
     def related(self, most: int) -> None:
         """What differs from examples in several things that belong together, on which the law need not

@@ -54,7 +54,7 @@ def unlike_later(fired: Iterable[FiredTerm]) -> list[FiredTerm]:
         if version not in versions and term.example.opset != LATER:
             found.append(term)
         versions.add(version)
-    return spread(found, MOST)
+    return list(spread(found, MOST))
 
 
 def _versions(snapshot: Snapshot, opset: int) -> object:

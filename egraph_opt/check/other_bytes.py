@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import ml_dtypes
+import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
@@ -19,6 +19,7 @@ from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import constant_like, dims_of, input_like, with_leaves
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.elementwise import cast
@@ -69,9 +70,7 @@ def _in_place_of_bytes(example: Example, types: Mapping[int, int]) -> Example:
 
 def _within(array: Any, dtype: int) -> Any:
     """The nearest numbers that a type has."""
-    numbers = ir.DataType(dtype).numpy()
-    info = ml_dtypes.iinfo(numbers)
-    return array.astype("int64").clip(int(info.min), int(info.max)).astype(numbers)
+    return array.astype(np.int64).clip(*integer_range(dtype)).astype(ir.DataType(dtype).numpy())
 
 
 def _written(part: Expression, types: Mapping[int, int]) -> Expression:

@@ -52,34 +52,36 @@ MOST_ELEMENTS = 200_000
 COUNTING = frozenset({"arg_reduce", "reduce", "shape_of", "cumsum"})
 """Operators that count along axes."""
 
-MOST_TYPES, MOST_SIZES, MOST_COMPUTED = 2, 2, 2
+MOST_TYPES, MOST_AXES, MOST_COMPUTED = 2, 2, 2
 """Types of casts, axes of inputs, and sums or products of an example that are changed."""
 
 OPSET, OF_FOUR_BITS = 17, 21
 """Of all of them, which are saturated together, and of those with types of four bits."""
 
-Changed = tuple[object, Example]
-"""An example with what was changed in it."""
+Changed = tuple[tuple[str, object], Example]
+"""The kind of a change, what it is, and an example so changed: of those that say the same one will do."""
 
 Ranges = dict[Expression, tuple[int, int]]
 
 
-def with_integers_between_powers(examples: Sequence[Example]) -> tuple[list[Changed], ...]:
-    """Integers of some examples that end there, of their own type and of the widest, by kind of change.
+def with_integers_between_powers(example: Example) -> Iterator[Changed]:
+    """Integers of an example that end there, of their own type and of the widest.
 
-    What is cast to another type; what is known of all inputs; what is computed; what is counted.  Each with
-    a name of the change: of those that say the same one will do.
+    What is cast to another type; what is known of all inputs; what is computed; what is counted.
     """
-    late = [replace(each, opset=OPSET) for each in examples]
-    made = [*late, *(wide for each in late for wide in _of_wide_integers(each))]
-    kinds = ((_cast_ones, made), (_known_ones, made), (_computed_ones, made), (_long_ones, late))
-    return tuple([other for each in given for other in change(each)] for change, given in kinds)
+    late = replace(example, opset=OPSET)
+    for made in (late, *_of_wide_integers(late)):
+        for change in (_cast_ones, _known_ones, _computed_ones):
+            for name, other in change(made):
+                yield (change.__name__, (made is late, name)), other
+    for name, other in _long_ones(late):
+        yield (_long_ones.__name__, name), other
 
 
 # --- what is cast -------------------------------------------------------------------------------------------
 
 
-def _cast_ones(example: Example) -> Iterator[Changed]:
+def _cast_ones(example: Example) -> Iterator[tuple[object, Example]]:
     casts = [node for node in nodes_of(example) if node.head.name == "cast"]
     types = list(dict.fromkeys(node.arguments[1].head.value for node in casts))[:MOST_TYPES]
     for old in types:
@@ -91,7 +93,7 @@ def _cast_ones(example: Example) -> Iterator[Changed]:
                 yield (to, ends), _cast_to(_with_ranges(example, ranges), old, to)
 
 
-def _known_ones(example: Example) -> Iterator[Changed]:
+def _known_ones(example: Example) -> Iterator[tuple[object, Example]]:
     everywhere = _sites(example, nodes_of(example))
     for end in ENDS if everywhere else ():
         for ends in ((0, end + 1), (-end - 1, 0)):
@@ -181,7 +183,7 @@ def _of_wide_integers(example: Example) -> Iterator[Example]:
 # --- what is computed ---------------------------------------------------------------------------------------
 
 
-def _computed_ones(example: Example) -> Iterator[Changed]:
+def _computed_ones(example: Example) -> Iterator[tuple[object, Example]]:
     """Sums and products that end beyond their own type, or its sign."""
     chosen = [node for node in nodes_of(example) if node.head.name in ("binary", "reduce")]
     found = 0
@@ -245,32 +247,49 @@ def _number(example: Example, part: Expression) -> int:
 # --- what is counted ----------------------------------------------------------------------------------------
 
 
-def _long_ones(example: Example) -> Iterator[Changed]:
-    """Each of some axes of an input so long, the others that have no number of one element."""
-    if not any(node.head.name in COUNTING for node in nodes_of(example)):
-        return
+def _long_ones(example: Example) -> Iterator[tuple[object, Example]]:
+    """Some axes so long along which is counted, the others that have no number of one element."""
     made = with_leaves(example, _without_symbols)
     casts = [node for node in nodes_of(example) if node.head.name == "cast"]
-    types = list(dict.fromkeys(node.arguments[1].head.value for node in casts))[:MOST_TYPES]
-    values = [v for v in made.operands.values if v.const_value is None]
-    axes = [(value, axis) for value in values for axis in range(len(dims_of(value)))]
-    for value, axis in axes[:MOST_SIZES]:
+    types = tuple(dict.fromkeys(node.arguments[1].head.value for node in casts))[:MOST_TYPES]
+    for place, axis in _counted(made)[:MOST_AXES]:
+        value = made.operands.values[place]
         for length in LENGTHS:
             long = with_input(made, value, _with_length(dims_of(value), axis, length))
-            if math.prod(d for d in _dims(long, value) if isinstance(d, int)) <= MOST_ELEMENTS:
-                yield length, long
-                for old in types:
-                    for to, end in BEYOND.items():
-                        if end < length < 2 * end:
-                            yield (length, to), _cast_to(long, old, to)
+            if (
+                math.prod(d for d in dims_of(long.operands.values[place]) if isinstance(d, int))
+                > MOST_ELEMENTS
+            ):
+                continue
+            yield (length, types), long
+            for to, end in BEYOND.items():
+                if end < length < 2 * end:
+                    yield from (((length, to, old), _cast_to(long, old, to)) for old in types)
+
+
+def _counted(example: Example) -> list[tuple[int, int]]:
+    """The numbers of inputs and of their axes along which something is counted."""
+    found = dict[tuple[int, int], None]()
+    for node in nodes_of(example):
+        if node.head.name in COUNTING:
+            named = node.head.name in ("reduce", "arg_reduce")
+            operand, axes = node.arguments[1 if named else 0], node.arguments[2].head.value if named else None
+            while operand.head.name == "cast":
+                operand = operand.arguments[0]
+            place = place_of_leaf(operand) if operand.head.name == "leaf" else -1
+            if place >= 0 and example.operands.values[place].const_value is None:
+                every = range(len(dims_of(example.operands.values[place])))
+                wanted = (axes,) if isinstance(axes, int) else every if axes is None else axes
+                found |= dict.fromkeys((place, axis) for axis in wanted if axis in every)
+    return list(found)
+
+
+def _elements(value: ir.Value) -> int:
+    return math.prod(d for d in dims_of(value) if isinstance(d, int))
 
 
 def _with_length(dims: Dims, axis: int, length: int) -> Dims:
     return (*dims[:axis], length, *dims[axis + 1 :])
-
-
-def _dims(example: Example, old: ir.Value) -> Dims:
-    return next(dims_of(v) for v in example.operands.values if v.name == old.name)
 
 
 def _without_symbols(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:

@@ -36,7 +36,7 @@ LATER_OPSETS = tuple(opset for opset in OPSETS if opset > 11)
 PAIRED = 16
 """Terms that the tables made that are paired with what is near them, each of other operators."""
 
-INTEGERS, BETWEEN = 6, 16
+INTEGERS, BETWEEN = 4, 16
 """Terms that the tables made whose integers end between powers of two, and how many of each change."""
 
 AT_RUN_TIME = 32
@@ -183,14 +183,15 @@ class Gate:
     def between_powers(self) -> None:
         """Examples whose integers end where types do not hold all of them, and a term of each few types."""
         bases = [*spread(self.firing(), INTEGERS), *spread(_of_each(self.holds(), _types), INTEGERS)]
+        fired: dict[tuple[str, object], FiredTerm] = {}
+        for base in bases:
+            changed = {k: other for k, other in with_integers_between_powers(base) if k not in fired}
+            names = {id(other): name for name, other in changed.items()}
+            for alike in _by_model(changed.values()):
+                fired |= {names[id(term.example)]: term for term in self.trying.fired(alike)}
         number = count()
-        for kind in with_integers_between_powers(bases):
-            names = {id(example): name for name, example in kind}
-            fired = dict[object, FiredTerm]()
-            for alike in _by_model(example for _, example in kind):
-                for term in self.trying.fired(alike):
-                    fired.setdefault((term.example.opset, names[id(term.example)]), term)
-            self._each(spread(list(fired.values()), BETWEEN), number)
+        for kind in dict.fromkeys(kind for kind, _ in fired):
+            self._each(spread([term for name, term in fired.items() if name[0] == kind], BETWEEN), number)
 
     def related(self, most: int) -> None:
         """What differs from examples in several things that belong together, on which the law need not

@@ -172,7 +172,7 @@ class Gate:
         """Examples in opsets before those of the tables, and a term of each kind that these made."""
         old = in_old_opsets([*self.firing(), *spread(_of_each(self.holds(), _wording), PAIRED)])
         fired = [term for alike in _by_model(old) for term in self.trying.fired(alike)]
-        self._each(unlike_later(fired), count())
+        self._each(unlike_later(fired), count(WHOLE))
 
     def _each(self, fired: Sequence[FiredTerm], number: Iterator[int]) -> None:
         """Try terms of several models."""
@@ -189,7 +189,7 @@ class Gate:
             names = {id(other): name for name, other in changed.items()}
             for alike in _by_model(changed.values()):
                 fired |= {names[id(term.example)]: term for term in self.trying.fired(alike)}
-        number = count()
+        number = count(WHOLE)
         for kind in dict.fromkeys(kind for kind, _ in fired):
             self._each(spread([term for name, term in fired.items() if name[0] == kind], BETWEEN), number)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnx_ir as ir
+from onnx import TensorProto
 
 from egraph_opt.cost.constant_nodes import constant_nodes
 from egraph_opt.cost.model import CostModel, NodeView
@@ -22,6 +23,8 @@ from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.operators.declaration import operators
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
+
+FOUR_BITS = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 FOLD_BYTES = 1 << 30
 """Constants are folded however much bigger they become."""
@@ -128,17 +131,21 @@ class _EveryNode(CostModel):
 
     name = "every-node"
     unit = "nodes"
-    any_types = True
 
-    def __init__(self) -> None:
-        self.pseudo_operators = frozenset(operators())
+    def __init__(self, *, any_types: bool) -> None:
+        self.pseudo_operators, self.any_types = frozenset(operators()), any_types
 
     def cost(self, node: NodeView) -> float:
         return 1.0 + node.body_cost
 
 
 def prices_of(lowered: Lowered, snapshot: Snapshot) -> Prices:
-    return price(lowered, snapshot, _EveryNode(), {}, [], fold_bytes=FOLD_BYTES)
+    """All nodes at 1; of numbers of four bits, which few operators take, those that are written of them.
+
+    What is written is a matter of types alone there, and no law has to ask each operator that it moves past.
+    """
+    narrow = any(fact is not None and fact.dtype in FOUR_BITS for fact in lowered.facts)
+    return price(lowered, snapshot, _EveryNode(any_types=not narrow), {}, [], fold_bytes=FOLD_BYTES)
 
 
 def snapshot_as_written(lowered: Lowered) -> Snapshot:

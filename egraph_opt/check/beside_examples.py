@@ -18,6 +18,7 @@ from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import PICKY, Made, neighbours
+from egraph_opt.check.other_bytes import with_other_bytes
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.ties import with_tied_comparisons
 from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums, without_names
@@ -45,6 +46,7 @@ SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
+    with_other_bytes,
 )
 """What changes in several things at once."""
 

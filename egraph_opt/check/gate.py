@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, repeat
 
 from egraph_opt.check.beside_examples import beside, known_later, related
+from egraph_opt.check.between_powers import with_integers_between_powers
 from egraph_opt.check.choices import spread
 from egraph_opt.check.comparing import NO_KERNEL
 from egraph_opt.check.neighbours import OPSETS
+from egraph_opt.check.old_opsets import in_old_opsets, unlike_later
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import nodes_of, operators_in
 from egraph_opt.check.side_by_side import side_by_side
@@ -34,6 +36,9 @@ LATER_OPSETS = tuple(opset for opset in OPSETS if opset > 11)
 
 PAIRED = 16
 """Terms that the tables made that are paired with what is near them, each of other operators."""
+
+INTEGERS, BETWEEN = 4, 16
+"""Terms that the tables made whose integers end between powers of two, and how many of each change."""
 
 AT_RUN_TIME = 32
 """Terms that the tables made of which constants become inputs as well."""
@@ -73,6 +78,16 @@ def _by_model(examples: Iterable[Example]) -> Iterable[list[Example]]:
     for example in examples:
         together.setdefault((example.opset, example.limits), []).append(example)
     return together.values()
+
+
+def _types(example: Example) -> object:
+    return tuple(fact.dtype for fact in example.operands.facts)
+
+
+def _is_old_and_referred(term: TriedTerm) -> bool:
+    """Whether a term of an old opset is run by the reference only, which has the operators of later ones."""
+    runner = term.original.runner
+    return term.example.opset < min(OPSETS) and runner is not None and runner.by_reference
 
 
 @dataclass
@@ -160,6 +175,31 @@ class Gate:
         for alike in _by_model(found):
             self._beside(self.trying.fired(alike), count(), only=NO_KERNEL)
 
+    def old_opsets(self) -> None:
+        """Examples in opsets before those of the tables, and a term of each kind that these made."""
+        old = in_old_opsets([*self.firing(), *spread(_of_each(self.holds(), _wording), PAIRED)])
+        fired = [term for alike in _by_model(old) for term in self.trying.fired(alike)]
+        self._each(unlike_later(fired), count(WHOLE))
+
+    def _each(self, fired: Sequence[FiredTerm], number: Iterator[int]) -> None:
+        """Try terms of several models."""
+        for model in dict.fromkeys((term.example.opset, term.example.limits) for term in fired):
+            alike = [term for term in fired if (term.example.opset, term.example.limits) == model]
+            self._beside(alike, number)
+
+    def between_powers(self) -> None:
+        """Examples whose integers end where types do not hold all of them, and a term of each few types."""
+        bases = [*spread(self.firing(), INTEGERS), *spread(_of_each(self.holds(), _types), INTEGERS)]
+        fired: dict[tuple[str, object], FiredTerm] = {}
+        for base in bases:
+            changed = {k: other for k, other in with_integers_between_powers(base) if k not in fired}
+            names = {id(other): name for name, other in changed.items()}
+            for alike in _by_model(changed.values()):
+                fired |= {names[id(term.example)]: term for term in self.trying.fired(alike)}
+        number = count(WHOLE)
+        for kind in dict.fromkeys(kind for kind, _ in fired):
+            self._each(spread([term for name, term in fired.items() if name[0] == kind], BETWEEN), number)
+
     def related(self, most: int) -> None:
         """What differs from examples in several things that belong together, on which the law need not
         fire."""
@@ -191,7 +231,7 @@ class Gate:
             self.trying.candidate(each, reference=whole, turn=None if k < WHOLE else k)
             for k, each in zip(number or repeat(0), examples, strict=False)
         )
-        candidates = [candidate for candidate in made if candidate is not None]
+        candidates = [each for each in made if each is not None and not _is_old_and_referred(each)]
         for k in range(0, len(candidates), BATCH):
             verdicts = self.trying.verdicts(candidates[k : k + BATCH])
             failures = [(verdict, verdict.failure) for verdict in verdicts if verdict.failure is not None]

@@ -12,6 +12,7 @@ from onnx import numpy_helper
 
 from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 from egraph_opt.inference.elementwise import COMPARISONS
+from egraph_opt.inference.numbers import integer_range
 
 Role = Literal["value", "index", "count", "view", "divisor"]
 
@@ -150,8 +151,7 @@ def cast_range(model: onnx.ModelProto) -> tuple[float, float]:
         if to == onnx.TensorProto.FLOAT16:
             halves.update(node.output)
         if to in INTEGERS:
-            range_ = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(to))
-            least, most = int(range_.min), int(range_.max)
+            least, most = integer_range(to)
             if halves:  # an infinite one becomes anything
                 least, most = max(least, -LARGEST_HALF), min(most, LARGEST_HALF)
             if node.input[0] not in given:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import onnx_ir as ir
+from onnx import TensorProto
 
 from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.facts.fact import Fact
@@ -15,6 +16,9 @@ from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.terms import cons
 from egraph_opt.operators.typing import infer_operator
+
+UNSHOWN = frozenset({TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4})
+"""Types of which onnxruntime hands out no values in Python."""
 
 
 def _copy(value: ir.Value) -> ir.Value:
@@ -111,7 +115,7 @@ def show_all(lowered: Lowered) -> None:
     """Make every inner value an output as well: what is wrong there may not show at the root."""
     for index, (term, fact) in enumerate(zip(lowered.terms, lowered.facts, strict=True)):
         hidden = index not in lowered.outputs and term.operator not in ("leaf", "none", "literal")
-        if hidden and fact is not None and fact.dtype > 0:
+        if hidden and fact is not None and fact.dtype > 0 and fact.dtype not in UNSHOWN:
             lowered.graph.outputs.append(output_value(f"y{index}", fact))
             lowered.outputs.append(index)
 

@@ -141,6 +141,8 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
             gate.statement(side, each)
         few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
         gate.themed(sides)
+        gate.between_powers()
+        gate.old_opsets()
         gate.related(VARIANTS_A_TERM * terms)
         gate.variants(VARIANTS_A_TERM * terms, few=few)
         gate.pairs(min(MOST_PAIRS, terms))

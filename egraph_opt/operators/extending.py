@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
+from egraph_opt.facts.dtypes import ALL_FLOATS, BOOL, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Tensor
@@ -64,6 +64,8 @@ def tile(x: Tensor, repeats: Dims) -> Tensor:
 def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:
     mode, pads, value = attributes
     if opset < 11:
+        if facts[0].dtype in INTEGERS or facts[0].dtype == BOOL:
+            return None  # it is one of floats only
         settings = (("mode", mode), ("pads", pads), ("value", float(value)))
         return OnnxForm("Pad", (0,), settings)
     if facts[0].dtype <= 0:

@@ -26,6 +26,7 @@ from egraph_opt.laws import (
     eq,
     guard,
     hosted,
+    kernel,
     laws_of,
     rewrite,
     rule,
@@ -117,6 +118,12 @@ def makes_none_fewer(m: str) -> bool:
     return m in ("Reshape", "ReshapeTo", "Expand", "Tile")
 
 
+@hosted()
+def has_whole_bytes(q: Fact) -> bool:
+    """Whether there are kernels that move such numbers: of four bits there are none."""
+    return q.dtype not in (TensorProto.INT4, TensorProto.UINT4)
+
+
 def _moved(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     s, z = parameters(g)
@@ -149,7 +156,7 @@ def dequantized_behind(q: Tensor, s: Tensor, z: Tensor, i: Tensor, a: Axis, m: S
     """m(DQ(q)) = DQ(m(q)) for Reshape, Slice, Gather, Expand and Tile, of scales that stay alike"""
     made = moved(m, dequantize(q, s, z, a), i, how)
     behind = dequantize(moved(m, q, i, how), s, z, axis_behind(m, how, q, made, i, a, s))
-    yield rewrite(made, behind, because=DOWN)
+    yield rewrite(made, behind, kernel(has_whole_bytes(q)), because=DOWN)
 
 
 def _risen(rng: np.random.Generator) -> Iterator[Example]:

@@ -1,4 +1,4 @@
-"""The gate refuses wrong laws but for a list; see `tests/wrong`.  The end of the run counts the accepted.
+"""The gate refuses wrong laws; see `tests/wrong`.  The end of the run counts the accepted.
 
 Few of them are tried each time (`tests/dealt_variations.py`), all by `make wrong`.
 """
@@ -19,50 +19,16 @@ LAWS = wrong_laws()
 NOT_WRONG = "no term was found"
 """What the gate says of a law that it could not try."""
 
-STILL_ACCEPTED: frozenset[str] = frozenset(
-    {
-        "count_in_int32",
-        "greater_in_int32",
-        "grown_and_divided",
-        "integers_through_16_bits",
-        "integers_through_halves",
-        "neither_less_nor_greater",
-        "place_in_fewer_bits",
-        "relu_of_product_of_16_bits",
-        "relu_of_unsigned_levels",
-        "remainder_by_mod",
-        "three_terms_at_once",
-    }
-)
-"""Wrong laws that the gate accepts, which it has to meet yet: of an eighth attack, by someone who had not
-read the tables (`tests/wrong/still_*.py`).  There may only be fewer."""
-
 Record = Callable[[str, object], None]
 
 
 @pytest.mark.parametrize("name", sorted(LAWS))
 def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
     record_property("wrong law", "accepted")
-    if name in STILL_ACCEPTED:
-        _is_accepted(name, record_property)
-        return
     with pytest.raises(LawRefusedError) as error:
         check_law(LAWS[name].law, conditions=False, neighbours=False)
     refusal = str(error.value)
     record_property("wrong law", "not tried" if NOT_WRONG in refusal else "refused")
-
-
-def _is_accepted(name: str, record_property: Record) -> None:
-    """The list shrinks as the gate learns."""
-    try:
-        check_law(LAWS[name].law, conditions=False, neighbours=False)
-    except LawRefusedError as refusal:
-        record_property("wrong law", "refused")
-        pytest.fail(f"the gate refuses {name} now: take it off STILL_ACCEPTED\n{refusal}")
-
-
-def test_what_is_still_accepted_is_a_wrong_law() -> None:
-    assert set(LAWS) >= STILL_ACCEPTED
 
 
 @pytest.mark.parametrize("name", ["bounds_are_bounds", "by_way_of_fewer_bits", "greater_operand"])

@@ -43,7 +43,7 @@ from egraph_opt.operators.terms import cons
 
 from . import is_single, of_one, wrong
 from .layers_with_settings import last, layer
-from .still_windows_and_layers import PLAIN, TURN, conv_in_order, kernel_order, pool_in_order, undoes
+from .windows_and_layers import PLAIN, TURN, conv_in_order, kernel_order, pool_in_order, undoes
 
 BACK = (0, 1, 4, 2, 3)
 

@@ -27,7 +27,7 @@ from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
 from egraph_opt.pipeline.collection import collected_rarely
 
-TERMS = 400
+TERMS = 200
 """Terms of a law, spread over its statements."""
 
 LEAST = 16

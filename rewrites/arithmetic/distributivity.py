@@ -19,6 +19,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
     Operands,
+    absent,
     assign,
     auxiliary,
     eq,
@@ -36,6 +37,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.chains import standing, stands
+from egraph_opt.rewrites.conditions.channels import LARGEST, known_elements, product_fits
 from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 from egraph_opt.rewrites.conditions.values import all_vary
 
@@ -120,11 +122,21 @@ def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor, i: Int):
     yield rewrite(apart, factor(total, x, i), sound, differ, inverse="product_of_sum")
 
 
+@hosted()
+def overflows_by_itself(v: Fact, w: Fact, i: Int) -> bool:
+    """A product of two constants, C on the right of the first if i is 0, which may be infinite."""
+    if not (v.const and w.const and v.dtype in LARGEST):
+        return False
+    known = known_elements(v) and known_elements(w)
+    return not known or not (product_fits(v, w) if i == 0 else product_fits(w, v))
+
+
 @law(kind="split", serves="arithmetic", source="TASO, distributivity of MatMul", uses=(factors,))
 def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor, i: Int):
     """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)"""
     left, first, second = (factor(v, w, i) for v in (binary(op, x, y), x, y))
-    sound, demand = (is_sum(op), same_type(x, y)), _written(one, first, other, second)
+    finite = (absent(overflows_by_itself(x, w, i)), absent(overflows_by_itself(y, w, i)))
+    sound, demand = (is_sum(op), same_type(x, y), *finite), _written(one, first, other, second)
     yield rewrite(left, binary(op, first, second), sound, demand, inverse="sum_of_products")
 
 

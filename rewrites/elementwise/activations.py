@@ -24,6 +24,7 @@ from egraph_opt.laws.algebra import erf, number_like, relu, sigmoid, softplus, t
 from egraph_opt.laws.sorts import Float, Int, Settings, String, Tensor
 from egraph_opt.operators import unary
 from egraph_opt.operators.activations import CUBE
+from egraph_opt.rewrites.conditions.channels import LARGEST
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import fits
 from egraph_opt.rewrites.elementwise.bounds import PRIMITIVES
@@ -131,9 +132,11 @@ def gelu(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
 
 @hosted()
 def swish_settings(gate: Gate, p: Coefficients, c: float, x: Fact) -> Settings | None:
-    """1 + Tanh(w) is 2 * Sigmoid(2 * w)."""
+    """1 + Tanh(w) is 2 * Sigmoid(2 * w); onnxruntime multiplies by alpha, which has to be finite."""
     factor = {("sigmoid",): 1.0, ("tanh",): 2.0}.get(gate)
     if factor is None or len(p) != 2 or p[0] != 0 or not close(c * factor, 1, x):
+        return None
+    if abs(p[1] * factor) > LARGEST[TensorProto.FLOAT]:
         return None
     return (("alpha", p[1] * factor),)
 

@@ -57,6 +57,9 @@ _BY_POINTER: dict[str, tuple[np.dtype[Any], int]] = {
 }
 """Types that NumPy lacks: they go in as bytes of a stated ONNX type and come out through their address."""
 
+_PACKED: dict[str, np.dtype[Any]] = {"tensor(int4)": np.dtype(np.int8), "tensor(uint4)": np.dtype(np.uint8)}
+"""Types of which two elements are a byte: they come out through their address, an element a byte."""
+
 
 class ExecutionError(Exception):
     """ONNX Runtime could not load a model or could not run it on these inputs; the message is its own."""
@@ -209,7 +212,7 @@ class Session:
         self._types = {value.name: value.type for value in inputs}
         self.input_names: tuple[str, ...] = tuple(value.name for value in inputs)
         outputs = self._session.get_outputs()
-        self._by_pointer = any(value.type in _BY_POINTER for value in [*inputs, *outputs])
+        self._by_pointer = any(value.type in {**_BY_POINTER, **_PACKED} for value in [*inputs, *outputs])
         self.output_names: tuple[str, ...] = tuple(value.name for value in outputs)
 
     def run(
@@ -273,16 +276,28 @@ def _shown(
 
 def _array(value: onnxruntime.OrtValue) -> Value:
     """The content of a value, types that NumPy lacks included."""
-    special = _BY_POINTER.get(value.data_type())
-    if special is None:
+    kind = value.data_type()
+    special = _BY_POINTER.get(kind)
+    if special is None and kind not in _PACKED:
         return value.numpy()
-    dtype = special[0]
     shape: Sequence[int] = value.shape()
     count = int(np.prod(shape, dtype=np.int64))
-    if count == 0:
-        return np.empty(shape, dtype)
-    memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(value.data_ptr())
-    return np.frombuffer(memory, dtype).reshape(shape).copy()
+    if special is None:
+        return _unpacked(_memory(value, -(-count // 2)), count, _PACKED[kind]).reshape(shape)
+    dtype = special[0]
+    return np.frombuffer(_memory(value, count * dtype.itemsize), dtype).reshape(shape)
+
+
+def _memory(value: onnxruntime.OrtValue, count: int) -> bytes:
+    """The bytes of a value; of no elements there may be no address."""
+    return bytes((ctypes.c_char * count).from_address(value.data_ptr())) if count else b""
+
+
+def _unpacked(memory: bytes, count: int, dtype: np.dtype[Any]) -> Any:
+    """Elements of four bits, of which the first of a byte is its lower half."""
+    packed = np.frombuffer(memory, np.uint8)
+    halves = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count].astype(dtype)
+    return (halves ^ 8) - 8 if dtype.kind == "i" else halves
 
 
 def _message(error: BaseException) -> str:

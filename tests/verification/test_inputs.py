@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, parser
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt.verification import Session, UnsupportedInputError, interface, load, random_inputs, verify
 from egraph_opt.verification.sizes import candidates, symbols
@@ -244,3 +244,39 @@ def test_models_of_bfloat16_and_float8_exchange_values() -> None:
         (y,) = Session(load(made)).run(feeds)
         assert y.dtype == feeds["x"].dtype
         assert np.array_equal(y.astype(np.float32), feeds["x"].astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [(TensorProto.INT4, [1, -2, 7, -8, 5]), (TensorProto.UINT4, [1, 14, 7, 8, 5])]
+)
+def test_elements_of_four_bits_come_out(dtype: int, expected: list[int]) -> None:
+    (y,) = Session(load(_cast_to(dtype, "y"))).run({"x": np.array([1, -2, 7, -8, 5], np.int32)})
+    assert y.tolist() == expected
+
+
+def test_tensors_of_four_bits_inside_leave_no_trial_out() -> None:
+    """With such a tensor as an output a model ran on no odd inputs, and none that overflow were tried."""
+    graph = helper.make_graph(
+        [helper.make_node("Clip", ["x", "least", "most"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", TensorProto.INT32, ["n"])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, ["n"])],
+        [numpy_helper.from_array(np.array(n, np.int32), name) for name, n in (("least", 0), ("most", 12))],
+    )  # fmt: skip
+    clipped = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    narrowed = _cast_to(TensorProto.INT4, "narrow")
+    narrowed.graph.node[0].input[0] = "clipped"
+    narrowed.graph.node.insert(0, helper.make_node("Clip", ["x", "least", "most"], ["clipped"]))
+    narrowed.graph.node.append(helper.make_node("Cast", ["narrow"], ["y"], to=TensorProto.INT32))
+    narrowed.graph.initializer.extend(clipped.graph.initializer)
+    narrowed.graph.output[0].CopyFrom(clipped.graph.output[0])
+    assert verify(narrowed, narrowed).status == "passed"
+    assert verify(narrowed, clipped).status == "failed"
+
+
+def _cast_to(dtype: int, name: str) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["x"], [name], to=dtype)], "g",
+        [helper.make_tensor_value_info("x", TensorProto.INT32, ["n"])],
+        [helper.make_tensor_value_info(name, dtype, ["n"])],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)

@@ -46,7 +46,7 @@ class Choices(np.random.Generator):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(np.random.PCG64(seed))
-        self._ids: dict[tuple[str, type, str], int] = {}
+        self._ids: dict[tuple[str, str], int] = {}
         self._weight: defaultdict[int, Counter[int]] = defaultdict(Counter)  # with those chosen before
         self._chosen: list[int] = []
         self._made: dict[str, Any] = {}

@@ -21,19 +21,9 @@ from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
-from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.graph import attributes_of
-from egraph_opt.operators.constants import literal_fact
-from egraph_opt.operators.declaration import (
-    PSEUDO_DOMAIN,
-    Earlier,
-    Literal,
-    OnnxForm,
-    Scalar,
-    Step,
-    operator_named,
-)
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
 from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
 
 FREE_OF_CHARGE, UNWRITABLE = -1, -2
@@ -69,7 +59,6 @@ class DistinctViews:
         alike: dict[Fact, int] = {}
         self.fact_of = [alike.setdefault(fact, len(alike)) for fact in snapshot.facts]
         self.views: list[NodeView] = []
-        self.literal_bytes: dict[int, int] = {}  # per e-node whose written form brings constants of its own
         self.bodies: dict[int, int] = {}
         self.original = nodes_by_e_node(lowered, snapshot)
         self.own = {*self.original, *self._applied(dict(target.applied))}  # grows with what stands for these
@@ -138,9 +127,6 @@ class DistinctViews:
         written = self.forms[key]
         if written is None:
             return UNWRITABLE
-        self.literal_bytes[node] = sum(
-            byte_size(literal_fact(item)) or 0 for item in written.inputs if isinstance(item, Literal)
-        )
         steps = self._steps(node) if written.domain == PSEUDO_DOMAIN else ()
         numbered = (key, tuple(part.node for part in steps if self.original.get(part.node, _NOTHING)[1]))
         if numbered not in self.known:

@@ -36,8 +36,8 @@ class Prices:
 
     Attributes:
         cost: per e-node; infinite where it cannot be written, 0 where it depends on constants alone.
-        tie: per e-node the bytes it adds to the file as a constant; where it runs `NODE_BYTES`,
-            those of the constants that its form brings, and `CHANGE_BYTES` if it is not of the original.
+        tie: per e-node the bytes it adds to the file as a constant; where it runs `NODE_BYTES`, and
+            `CHANGE_BYTES` if it is not of the original.
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
         view: what was priced, where that is kept.
@@ -172,7 +172,6 @@ def pricing_view(
             operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
             view[k] = compiler.number(k, operands)
             tie[k] = NODE_BYTES + (CHANGE_BYTES if k not in compiler.own else 0)
-            tie[k] += compiler.literal_bytes.get(k, 0)
             once[k] = compiler.is_constant(k, operands)
     own, familiar = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(len(compiler.views), np.bool_)
     own[list(compiler.own)] = True

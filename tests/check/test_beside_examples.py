@@ -7,11 +7,11 @@ import pytest
 from onnx import TensorProto
 
 from egraph_opt.check import LawRefusedError, check_law
-from egraph_opt.check.agreement import is_no_rounding
 from egraph_opt.check.around_images import with_windows_around_images
 from egraph_opt.check.blocks import block_of, sequence_lengths, time_axis
 from egraph_opt.check.choices import Choices
 from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.excuses import is_no_rounding
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_groups import with_more_groups

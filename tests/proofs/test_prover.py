@@ -48,6 +48,7 @@ OUTSIDE = {
     "leaky_relu_of_any_float": "a runtime lacks a kernel",
     "log_of_sum_of_exponentials": "a step has few digits",
     "logarithm_of_sum_of_exponentials": "a step overflows",
+    "mean_before_turn": "it takes more axes than a proof looks at",
     "negated_comparison": "an old opset lacks the operator",
     "neither_less_nor_greater": "an old opset lacks the type",
     "one_factor": "it takes more elements than a proof looks at",
@@ -68,6 +69,7 @@ OUTSIDE = {
     "transposes_by_digits": "it takes more axes than a proof looks at",
     "turned_operand_in_gemm": "a runtime adds up large products in parts",
     "turned_thrice": "it takes more axes than a proof looks at",
+    "upward_between_turns": "it takes more axes than a proof looks at",
     "update_of_large_factors": "a product of weights overflows",
 }
 """Wrong laws that hold in the arithmetic that they claim, and why they are wrong all the same."""

@@ -25,6 +25,12 @@ g (float[64,64] x) => (float[64,64] y) { a = MatMul (x, x) b = Softmax <axis = -
 NOT_HERE = ("ascend_ais_bench", "ascend_msame", "trtexec")
 
 
+@pytest.fixture(autouse=True)
+def no_options_of_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make test OPTIONS=..` hands its own to all that it starts, and scripts have a setting of that name."""
+    monkeypatch.delenv("OPTIONS", raising=False)
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     found = parser.parse_model(MODEL)

@@ -122,8 +122,8 @@ IN_GATE = (
     Mutant(
         "no special inputs",
         "egraph_opt/check/kinds.py",
-        '"bitwise": ("normal", "alike", "wide", "ends", "special", "multiples", "ties")',
-        '"bitwise": ("normal", "alike", "wide", "ends", "multiples", "ties")',
+        '"bitwise": ("normal", "alike", "wide", "ends", "special", "multiples",',
+        '"bitwise": ("normal", "alike", "wide", "ends", "multiples",',
         GATE,
     ),
     Mutant(
@@ -133,7 +133,7 @@ IN_GATE = (
         "table = (0, 1, 2)",
         GATE,
     ),
-    Mutant("two terms", "egraph_opt/check/whole_law.py", "TERMS = 400\n", "TERMS = 2\n", GATE),
+    Mutant("two terms", "egraph_opt/check/whole_law.py", "TERMS = 200\n", "TERMS = 2\n", GATE),
     Mutant(
         "steps are 1", "egraph_opt/check/tables.py", "STEPS = (1, 1, 1, 2, -1, -2, 3)", "STEPS = (1,)", GATE
     ),

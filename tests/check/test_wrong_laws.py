@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from egraph_opt.check import LawRefusedError, check_law
+from egraph_opt.check.whole_law import TERMS
 
 from ..wrong import wrong_laws
 
@@ -19,6 +20,10 @@ LAWS = wrong_laws()
 NOT_WRONG = "no term was found"
 """What the gate says of a law that it could not try."""
 
+MORE_TERMS = {"slice_far_enough": 400}
+"""Wrong laws that are met by more terms than `check_law` tries where nothing is said, and by no table yet.
+There may only be fewer."""
+
 Record = Callable[[str, object], None]
 
 
@@ -26,7 +31,7 @@ Record = Callable[[str, object], None]
 def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
     record_property("wrong law", "accepted")
     with pytest.raises(LawRefusedError) as error:
-        check_law(LAWS[name].law, conditions=False, neighbours=False)
+        check_law(LAWS[name].law, terms=MORE_TERMS.get(name, TERMS), conditions=False, neighbours=False)
     refusal = str(error.value)
     record_property("wrong law", "not tried" if NOT_WRONG in refusal else "refused")
 

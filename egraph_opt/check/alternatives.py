@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnx_ir as ir
-from onnx import TensorProto
 
 from egraph_opt.cost.constant_nodes import constant_nodes
 from egraph_opt.cost.model import CostModel, NodeView
@@ -18,13 +17,12 @@ from egraph_opt.cost.pricing import given_of, original_choice, price
 from egraph_opt.cost.views import Prices
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import UNKNOWN
 from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.operators.declaration import operators
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
-
-FOUR_BITS = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 FOLD_BYTES = 1 << 30
 """Constants are folded however much bigger they become."""

@@ -19,8 +19,9 @@ from onnx import TensorProto
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, transformed, with_argument
 from egraph_opt.check.variants import Dims, constant_like, dims_of, input_like, with_input, with_leaves
-from egraph_opt.facts.dtypes import BOOL, INTEGERS
+from egraph_opt.facts.dtypes import BOOL, FOUR_BITS, INTEGERS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Expression, constant, parts
@@ -125,7 +126,7 @@ def _cast_to(example: Example, old: int, to: int) -> Example:
         same = getattr(part.head, "name", "") == "cast" and part.arguments[1].head.value == old
         return with_argument(part, 1, constant(to, part.arguments[1].sort)) if same else part
 
-    opset = OF_FOUR_BITS if to in (TensorProto.INT4, TensorProto.UINT4) else example.opset
+    opset = OF_FOUR_BITS if to in FOUR_BITS else example.opset
     return replace(example, term=transformed(example.term, change), opset=opset)
 
 
@@ -151,9 +152,7 @@ def _is_site(example: Example, part: Expression) -> bool:
 def _with_ranges(example: Example, ranges: Ranges) -> Example:
     """Other bounds; those that a type does not have make an example that nobody can write."""
     changed = {
-        site: unary(
-            "Clip", (("max", high), ("min", low)), site.arguments[2] if site.head.name == "unary" else site
-        )
+        site: unary("Clip", (("max", high), ("min", low)), _leaf(site))
         for site, (low, high) in ranges.items()
     }
     return replace(example, term=replaced(example.term, changed))
@@ -234,7 +233,7 @@ def _leaf(site: Expression) -> Expression:
 def _end_of(example: Example, site: Expression) -> int:
     """The first integer that a type does not have."""
     dtype = example.operands.facts[place_of_leaf(_leaf(site))].dtype
-    return int(np.iinfo(ir.DataType(dtype).numpy()).max) + 1
+    return integer_range(dtype)[1] + 1
 
 
 def _number(example: Example, part: Expression) -> int:
@@ -256,10 +255,7 @@ def _long_ones(example: Example) -> Iterator[tuple[object, Example]]:
         value = made.operands.values[place]
         for length in LENGTHS:
             long = with_input(made, value, _with_length(dims_of(value), axis, length))
-            if (
-                math.prod(d for d in dims_of(long.operands.values[place]) if isinstance(d, int))
-                > MOST_ELEMENTS
-            ):
+            if _elements(long.operands.values[place]) > MOST_ELEMENTS:
                 continue
             yield (length, types), long
             for to, end in BEYOND.items():

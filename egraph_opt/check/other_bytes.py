@@ -18,6 +18,7 @@ from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import constant_like, dims_of, input_like, with_leaves
+from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
@@ -38,8 +39,6 @@ OTHERS: tuple[Mapping[int, int], ...] = (
     {TensorProto.UINT8: TensorProto.INT8, TensorProto.INT8: TensorProto.UINT8},
 )
 """What stands for each of the two types of bytes."""
-
-FOUR_BITS = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
 def with_other_bytes(example: Example) -> Iterator[Example]:

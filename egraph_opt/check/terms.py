@@ -8,6 +8,7 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.egraph.lowering import Lowered, Term
+from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import Constants
 from egraph_opt.laws.examples import Operands
@@ -17,7 +18,7 @@ from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.terms import cons
 from egraph_opt.operators.typing import infer_operator
 
-UNSHOWN = frozenset({TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4})
+UNSHOWN = FOUR_BITS | {TensorProto.BFLOAT16}
 """Types of which onnxruntime hands out no values in Python."""
 
 

@@ -54,11 +54,17 @@ _BY_POINTER: dict[str, tuple[np.dtype[Any], int]] = {
     "tensor(float8e4m3fnuz)": (np.dtype(ml_dtypes.float8_e4m3fnuz), onnx.TensorProto.FLOAT8E4M3FNUZ),
     "tensor(float8e5m2)": (np.dtype(ml_dtypes.float8_e5m2), onnx.TensorProto.FLOAT8E5M2),
     "tensor(float8e5m2fnuz)": (np.dtype(ml_dtypes.float8_e5m2fnuz), onnx.TensorProto.FLOAT8E5M2FNUZ),
+    "tensor(float8e8m0)": (np.dtype(ml_dtypes.float8_e8m0fnu), onnx.TensorProto.FLOAT8E8M0),
 }
 """Types that NumPy lacks: they go in as bytes of a stated ONNX type and come out through their address."""
 
-_PACKED: dict[str, np.dtype[Any]] = {"tensor(int4)": np.dtype(np.int8), "tensor(uint4)": np.dtype(np.uint8)}
-"""Types of which two elements are a byte: they come out through their address, an element a byte."""
+_PACKED: dict[str, tuple[np.dtype[Any], int]] = {
+    f"tensor({sign}int{bits})": (np.dtype(f"{sign}int8"), bits) for sign in ("", "u") for bits in (2, 4)
+}
+"""Types of which a byte holds several elements, of so many bits: they come out through their address, an
+element a byte."""
+
+_BY_ADDRESS = frozenset({*_BY_POINTER, *_PACKED})
 
 
 class ExecutionError(Exception):
@@ -212,7 +218,7 @@ class Session:
         self._types = {value.name: value.type for value in inputs}
         self.input_names: tuple[str, ...] = tuple(value.name for value in inputs)
         outputs = self._session.get_outputs()
-        self._by_pointer = any(value.type in {**_BY_POINTER, **_PACKED} for value in [*inputs, *outputs])
+        self._by_pointer = any(value.type in _BY_ADDRESS for value in [*inputs, *outputs])
         self.output_names: tuple[str, ...] = tuple(value.name for value in outputs)
 
     def run(
@@ -283,7 +289,8 @@ def _array(value: onnxruntime.OrtValue) -> Value:
     shape: Sequence[int] = value.shape()
     count = int(np.prod(shape, dtype=np.int64))
     if special is None:
-        return _unpacked(_memory(value, -(-count // 2)), count, _PACKED[kind]).reshape(shape)
+        wide, bits = _PACKED[kind]
+        return _unpacked(_memory(value, -(-count * bits // 8)), count, wide, bits).reshape(shape)
     dtype = special[0]
     return np.frombuffer(_memory(value, count * dtype.itemsize), dtype).reshape(shape)
 
@@ -293,11 +300,12 @@ def _memory(value: onnxruntime.OrtValue, count: int) -> bytes:
     return bytes((ctypes.c_char * count).from_address(value.data_ptr())) if count else b""
 
 
-def _unpacked(memory: bytes, count: int, dtype: np.dtype[Any]) -> Any:
-    """Elements of four bits, of which the first of a byte is its lower half."""
-    packed = np.frombuffer(memory, np.uint8)
-    halves = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count].astype(dtype)
-    return (halves ^ 8) - 8 if dtype.kind == "i" else halves
+def _unpacked(memory: bytes, count: int, dtype: np.dtype[Any], bits: int) -> Any:
+    """Elements of a few bits, of which the first of a byte is its lowest part."""
+    packed = np.frombuffer(memory, np.uint8)[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)
+    parts = (packed & (2**bits - 1)).reshape(-1)[:count].astype(dtype)
+    sign = 2 ** (bits - 1)
+    return (parts ^ sign) - sign if dtype.kind == "i" else parts
 
 
 def _message(error: BaseException) -> str:

@@ -54,6 +54,7 @@ OUTSIDE = {
     "one_factor": "it takes more elements than a proof looks at",
     "pads_of_equal_values": "0.0 and -0.0 are one number",
     "pool_between_turns": "it takes more axes than a proof looks at",
+    "product_of_any_sum": "a product of constants overflows",
     "product_turned_twice": "a runtime adds up large products in parts",
     "relu_twice_of_either": "an auxiliary says that two operators are one",
     "rows_of_batches": "it takes more axes than a proof looks at",

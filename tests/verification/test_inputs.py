@@ -247,9 +247,15 @@ def test_models_of_bfloat16_and_float8_exchange_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "expected"), [(TensorProto.INT4, [1, -2, 7, -8, 5]), (TensorProto.UINT4, [1, 14, 7, 8, 5])]
+    ("dtype", "expected"),
+    [
+        (TensorProto.INT4, [1, -2, 7, -8, 5]),
+        (TensorProto.UINT4, [1, 14, 7, 8, 5]),
+        (TensorProto.INT2, [1, -2, -1, 0, 1]),
+        (TensorProto.UINT2, [1, 2, 3, 0, 1]),
+    ],
 )
-def test_elements_of_four_bits_come_out(dtype: int, expected: list[int]) -> None:
+def test_elements_of_few_bits_come_out(dtype: int, expected: list[int]) -> None:
     (y,) = Session(load(_cast_to(dtype, "y"))).run({"x": np.array([1, -2, 7, -8, 5], np.int32)})
     assert y.tolist() == expected
 
@@ -279,4 +285,4 @@ def _cast_to(dtype: int, name: str) -> onnx.ModelProto:
         [helper.make_tensor_value_info("x", TensorProto.INT32, ["n"])],
         [helper.make_tensor_value_info(name, dtype, ["n"])],
     )  # fmt: skip
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)

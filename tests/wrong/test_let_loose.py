@@ -24,6 +24,7 @@ NOT_SEEN = {
     **dict.fromkeys(("bound_of_exponentials", "bound_of_probabilities", "factor_in_front"), BELOW),
     **dict.fromkeys(("groups_of_channels", "mirrored_sigmoid", "softplus_as_it_is"), BELOW),
     **dict.fromkeys(("summand_below_exponentials", "variance_around_mean"), BELOW),
+    **dict.fromkeys(("logarithm_of_any_exponential",), EDGE),
     **dict.fromkeys(("element_at_greatest_place", "exponential_of_shifted", "root_as_power"), EDGE),
     **dict.fromkeys(
         ("power_of_two_into_scale", "zeros_are_nothing", "less_by_difference", "product_of_products"), EDGE

@@ -17,6 +17,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
@@ -121,7 +122,7 @@ def makes_none_fewer(m: str) -> bool:
 @hosted()
 def has_whole_bytes(q: Fact) -> bool:
     """Whether there are kernels that move such numbers: of four bits there are none."""
-    return q.dtype not in (TensorProto.INT4, TensorProto.UINT4)
+    return q.dtype not in FOUR_BITS
 
 
 def _moved(rng: np.random.Generator) -> Iterator[Example]:

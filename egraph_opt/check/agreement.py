@@ -50,8 +50,8 @@ had."""
 DROWNS_ALL = 1e25
 """Numbers from here on are masks: of a sum with one of them nothing else is left, and nobody expects it."""
 
-LEAST = 1e-30
-"""Results below this are no ordinary numbers."""
+LEAST = {np.dtype(np.float16): 1e-3, np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-30}
+"""Results below this are no ordinary numbers: halves, and products of them, have few digits there."""
 
 END_OF_FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -143,7 +143,7 @@ def _real_where_finite(a: Array, b: Array, computed: Computed) -> Mismatch | Non
 
 def _apart(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     x, y = a.astype(np.float64), b.astype(np.float64)
-    far = ~(np.abs(x - y) <= REAL.get(a.dtype, 1e-2) * np.abs(x) + LEAST)
+    far = ~(np.abs(x - y) <= REAL.get(a.dtype, 1e-2) * np.abs(x) + LEAST.get(a.dtype, 1e-3))
     return _of(far & finite_throughout(a, computed.arrays))
 
 

@@ -10,12 +10,16 @@ from typing import NamedTuple
 
 import onnx
 
-from egraph_opt.check.roles import ORDINARY
+from egraph_opt.facts.dtypes import ALL_FLOATS
 
 PASSED_ON = frozenset(
     "Abs Clip Expand Flatten Gather Identity Max Min Relu Reshape Slice Squeeze Transpose Unsqueeze".split()
 )
 """Operators that leave an operand as it is, as far as it is within their bounds."""
+
+
+FACTORS = (1e-30, 1e30)
+"""Of a line: beyond them nothing is left of it."""
 
 
 class Line(NamedTuple):
@@ -48,7 +52,7 @@ def _line_of(
     node: onnx.NodeProto, line: Line, numbers: Mapping[str, float], lines: Mapping[str, Line]
 ) -> Line | None:
     """What an operator makes of a line; None where that is none, or level."""
-    if node.op_type in PASSED_ON:
+    if node.op_type in PASSED_ON or (node.op_type == "Cast" and node.attribute[0].i in ALL_FLOATS):
         return line
     if node.op_type == "Neg":
         return Line(-line.slope, -line.shift)
@@ -57,7 +61,7 @@ def _line_of(
     a, b = node.input
     first = a in lines
     number = numbers.get(b if first else a)
-    if number is None or (node.op_type in ("Mul", "Div") and not ORDINARY[0] <= abs(number) <= ORDINARY[1]):
+    if number is None or (node.op_type in ("Mul", "Div") and not FACTORS[0] <= abs(number) <= FACTORS[1]):
         return None
     if node.op_type == "Mul":
         return Line(line.slope * number, line.shift * number)

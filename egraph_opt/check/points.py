@@ -94,6 +94,10 @@ def numbers_between(numbers: Iterable[float]) -> Iterator[float]:
                 yield from (known + share * (number - known) for share in BETWEEN)
 
 
+SCALED = (0.7, -0.11)
+"""What products with constants of no ordinary size are to be, however large their inputs."""
+
+
 class Points(NamedTuple):
     """Inputs at which an operator of a model is at one of its points: where it turns, and where it is 0."""
 
@@ -103,7 +107,7 @@ class Points(NamedTuple):
 
 def points_of(model: onnx.ModelProto) -> Points:
     """The inputs at which operators of a model have their points, as far as lines lead there."""
-    turns, zeros = set[float](), set[float]()
+    turns, zeros, scaled = set[float](), set[float](), set[float]()
     lines = lines_of(model, numbers_by_name(model))
     for node in model.graph.node:
         line = next((lines[name] for name in node.input if name in lines), None)
@@ -112,9 +116,11 @@ def points_of(model: onnx.ModelProto) -> Points:
         made = lines.get(node.output[0])
         if made is not None and made.shift and node.op_type in ("Add", "Sub"):
             zeros.add(made.where(0.0))
+        if made is not None and not ORDINARY[0] <= abs(made.slope) <= ORDINARY[1]:
+            scaled.update(map(made.where, SCALED))
         turns.update(map(line.where, _turns_of(node)))
         zeros.update(map(line.where, _zeros_of(node)))
-    return Points(_ordinary(turns), _ordinary(zeros))
+    return Points((*_ordinary(turns), *sorted(scaled)), _ordinary(zeros))
 
 
 def _ordinary(points: Iterable[float]) -> tuple[float, ...]:

@@ -9,8 +9,10 @@ from typing import Any
 from egraph_opt.check import tables
 from egraph_opt.check.building import built
 from egraph_opt.check.choices import Choices
+from egraph_opt.check.scope import attributes_in, nodes_of
 from egraph_opt.check.sides import Side
 from egraph_opt.check.trying import TriedTerm, Trying, Verdict
+from egraph_opt.laws.law import Example
 
 BATCH = 12
 """Terms that are saturated together."""
@@ -23,6 +25,10 @@ REFERENCE = 4
 
 WHOLE = 48
 """Terms that are run on whole tables of inputs; further ones on a part of each, in turn."""
+
+IDLE = 8
+"""One of so many terms may have an attribute of nothing, such as a Slice of no axis, on which most conditions
+hold of themselves; more only where there are no others."""
 
 BASES = 12
 """Terms that meet all conditions beside which those are looked for on which one fails."""
@@ -117,7 +123,7 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
         given["large_integers"] = given["huge_integers"] = tables.MIXED_INTEGERS
     choices = Choices() if fail is None else _near(side, budget.tries // 2, given)
     before, (first, tries) = choices.attempts, budget.attempts(fails=fail is not None)
-    enough = min(ENOUGH, budget.terms // 2)
+    enough, few, idle = min(ENOUGH, budget.terms // 2), 0, list[TriedTerm]()
     for example in built(side, choices, tries, fail=fail, **given):
         made = choices.attempts - before
         if (made > budget.fruitless and not count) or (made > first and count >= enough):
@@ -126,6 +132,11 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
         candidate = trying.candidate(example, reference=count % REFERENCE == 0, turn=turn)
         if candidate is None:
             continue
+        if _has_empty_attribute(example):
+            few += 1
+            if few > 1 + budget.terms // IDLE:
+                idle.append(candidate)
+                continue
         choices.keep()
         count += 1
         together = waiting.setdefault((example.opset, example.limits), [])
@@ -135,7 +146,13 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
             together.clear()
         if count == budget.terms:
             break
+    for candidate in idle[: budget.terms - count]:
+        waiting.setdefault((candidate.example.opset, candidate.example.limits), []).append(candidate)
     yield from (together for together in waiting.values() if together)
+
+
+def _has_empty_attribute(example: Example) -> bool:
+    return any(part.arguments[k].head.value == () for part in nodes_of(example) for k in attributes_in(part))
 
 
 def _near(side: Side, tries: int, given: dict[str, Any]) -> Choices:

@@ -38,6 +38,7 @@ COMMANDS = {
     "show": "made.onnx",
     "diff": "model.onnx made.onnx",
     "check-certificate": "model.onnx certified.onnx out.cert",
+    "check": "model.onnx certified.onnx out.cert",
     "rules": "--ruleset conv1d",
     "operators": "",
     "costs": "",

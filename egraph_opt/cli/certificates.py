@@ -13,6 +13,7 @@ from egraph_opt.cli.application import JsonOption, LoadOption, app, errors_as_li
 from egraph_opt.imports import load_onnx_ir
 
 
+@app.command("check", hidden=True, no_args_is_help=True)  # for short
 @app.command("check-certificate", no_args_is_help=True)
 def check_certificate(
     source: Annotated[Path, typer.Argument(metavar="MODEL", help="The model.", show_default=False)],

@@ -41,6 +41,21 @@ def are_parameters(s: Fact, b: Fact, m: Fact, v: Fact, x: Fact) -> bool:
     return all(p.rank == 1 and is_float_constant(p) and p.dtype == x.dtype for p in (s, b, m, v))
 
 
+LEFT = 64.0
+"""The share of a type's range that a product is kept below, so that others of its size may be added to it."""
+
+
+@hosted()
+def shifts_in_range(s: Fact, m: Fact, v: Fact, eps: float) -> bool:
+    """The mean times the scale over the root of the variance is small for the type, as far as the elements are
+    known: x times that scale is finite where the result is."""
+    variances, scales, means = map(known_elements, (v, s, m))
+    if not variances or not scales or s.dtype not in LARGEST:
+        return True
+    least, moved = min(variances) + eps, max(map(abs, means or ()), default=1.0)
+    return least > 0 and LEFT * max(map(abs, scales)) * max(moved, 1.0) <= LARGEST[s.dtype] * math.sqrt(least)
+
+
 @hosted()
 def are_channel_dims(dims: Dims, x: Fact, s: Fact) -> bool:
     """[1, C, 1, ...] for x of C channels and constants [C]: a single one for all of them is no parameter."""
@@ -66,7 +81,12 @@ def _parameters(rng: np.random.Generator) -> Iterator[Example]:
     x, s, b, v = g.input((1, 4, 3, 4)), g.random(4), g.random(4), g.constant([1.0, 2.0, 3.0, 4.0])
     half = g.input((1, 4, 3, 4), TensorProto.FLOAT16)
     yield g.near_miss(batchnorm(half, s, b, g.random(4), v, 1e-5), why="the parameters are of another type")
+    halves = [g.constant(np.full(4, n, np.float16)) for n in (-32.0, 0.007, -20.0, 0.0)]
+    yield g.near_miss(batchnorm(half, *halves, 1e-5), why="the mean over the root of the variance is infinite")
+    yield g.fires(batchnorm(x, s, b, g.random(4), v, 1e-5))
     k = s / sqrt(v + g.constant(1e-5))
+    m, dims = g.random(4), (1, 4, 1, 1)
+    yield g.fires(x * reshape(k, dims) + reshape(b - m * k, dims))
     for m, dims, why in (
         (g.random(), (1, 4, 1, 1), "one mean for all channels"),
         (g.random(4), (1, 1, 1, 4), "a number per column"),
@@ -91,6 +111,7 @@ def expand_batchnorm(
         batchnorm(x, s, b, m, v, eps),
         x * reshape(k, d) + reshape(b - m * k, d),
         are_parameters(s, b, m, v, x),
+        shifts_in_range(s, m, v, eps),
         guard(varies(x), absent(only_scales(m, v, eps))),
         inverse="contract_affine",
     )

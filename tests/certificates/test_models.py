@@ -51,7 +51,7 @@ def test_a_file_is_checked_by_the_command_line(files: list[str]) -> None:
     assert done.output.startswith("the result is equal to the model, by ")
     assert "  convolution.scale_after_conv: 1 time, tested" in done.output.splitlines()
     assert "the graph costs 2 (nodes); no graph of this e-graph is cheaper than 2" in done.output
-    done = CliRunner().invoke(app, ["check-certificate", "--json", *files])
+    done = CliRunner().invoke(app, ["check", "--json", *files])
     found = json.loads(done.output)
     assert found["trusted"] == []
     assert (found["bound"]["lower_bound"], found["bound"]["exact"]) == (2.0, True)

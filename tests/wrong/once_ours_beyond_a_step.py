@@ -4,7 +4,10 @@ import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Tensor, exp, hosted, log, rewrite
+from egraph_opt.laws import Float, Tensor, exp, hosted, log, rewrite, sqrt
+from egraph_opt.laws.algebra import number_like
+from egraph_opt.operators import batchnorm, reshape
+from egraph_opt.rewrites.conditions.channels import channel_dims
 
 from . import is_single, of_one, wrong
 
@@ -37,3 +40,24 @@ def product_of_any_sum(x: Tensor, c: Tensor, w: Tensor):
     Wrong where the product of two constants is infinite.
     """
     yield rewrite((x + c) @ w, x @ w + c @ w, are_alike(x, c), because="apart")
+
+
+@hosted()
+def are_of_type(x: Fact, s: Fact, b: Fact, m: Fact, v: Fact) -> bool:
+    return all(p.rank == 1 and p.const and p.dtype == x.dtype for p in (s, b, m, v))
+
+
+def _of_no_variance(g):
+    s, b, m, v = (g.constant(np.full(2, n, np.float16)) for n in (-32, 0, -20, 0))
+    return batchnorm(g.input((1, 2, 3), T.FLOAT16), s, b, m, v, 1e-5)
+
+
+@wrong("reassociates", _of_no_variance, values=(-20.5, -18.0, -21.5))
+def any_batchnorm_apart(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: Float):
+    """BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + e)
+
+    Wrong of halves where m * k is infinite.
+    """
+    k, d = s / sqrt(v + number_like(v, e)), channel_dims(x, s)
+    whole = x * reshape(k, d) + reshape(b - m * k, d)
+    yield rewrite(batchnorm(x, s, b, m, v, e), whole, are_of_type(x, s, b, m, v), because="apart")

@@ -37,7 +37,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.chains import standing, stands
-from egraph_opt.rewrites.conditions.channels import LARGEST, known_elements, product_fits
+from egraph_opt.rewrites.conditions.channels import LARGEST, known_elements, overflows_nowhere, product_fits
 from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 from egraph_opt.rewrites.conditions.values import all_vary
 
@@ -68,7 +68,25 @@ def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     return y.const == z.const and not (x.const and y.const)
 
 
-@law(serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side, standing))
+@hosted()
+def sum_fits(y: Fact, z: Fact) -> bool:
+    """The sum of two constants overflows nowhere, as far as their elements are known."""
+    return not (y.const and z.const) or overflows_nowhere("Add", y, z)
+
+
+def _factor_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, c = g.input(("N", 3)), g.constant(np.full(3, 3e38, np.float32))
+    yield g.fires(x * g.random(3) - x * g.random(3))
+    yield g.near_miss(x * c + x * c, why="c + c is infinite")
+
+
+@law(
+    serves="arithmetic",
+    source="TASO, distributivity of Mul",
+    uses=(either_side, standing),
+    examples=_factor_examples,
+)
 def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     """x * y + x * z = x * (y + z), likewise x * y - x * z"""
     first, second = beside("Mul", x, y, i), beside("Mul", x, z, k)
@@ -78,11 +96,11 @@ def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     demand = guard(are_alike(x, y, z), *grows, all_vary(first, second, total))
     # Of the spellings of a constant one will do: of two it would be one for each pair.
     spelled = guard(*(stands("Mul", a, b) for part in (y, z) for a, b in ((x, part), (part, x))))
-    yield rewrite(total, whole, is_sum(op), demand, spelled, inverse="multiply_out")
+    yield rewrite(total, whole, is_sum(op), sum_fits(y, z), demand, spelled, inverse="multiply_out")
     # c * (x + x) would have x in its own expansion where c is 0.5; x * (c + c) has not.
     total, twice = first + first, x * (y + y)
     once = guard(varies(x), ne(y, first), ne(total, first), varies(first), stands("Mul", x, y))
-    yield rewrite(total, twice, once, inverse="multiply_out")
+    yield rewrite(total, twice, sum_fits(y, y), once, inverse="multiply_out")
 
 
 @law(kind="split", serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))

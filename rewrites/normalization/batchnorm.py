@@ -47,7 +47,7 @@ LEFT = 64.0
 
 @hosted()
 def shifts_in_range(s: Fact, m: Fact, v: Fact, eps: float) -> bool:
-    """The mean times the scale over the root of the variance is small for the type, as far as the elements are
+    """The mean times the scale over the root of the variance is small for the type, as far as elements are
     known: x times that scale is finite where the result is."""
     variances, scales, means = map(known_elements, (v, s, m))
     if not variances or not scales or s.dtype not in LARGEST:
@@ -82,7 +82,9 @@ def _parameters(rng: np.random.Generator) -> Iterator[Example]:
     half = g.input((1, 4, 3, 4), TensorProto.FLOAT16)
     yield g.near_miss(batchnorm(half, s, b, g.random(4), v, 1e-5), why="the parameters are of another type")
     halves = [g.constant(np.full(4, n, np.float16)) for n in (-32.0, 0.007, -20.0, 0.0)]
-    yield g.near_miss(batchnorm(half, *halves, 1e-5), why="the mean over the root of the variance is infinite")
+    yield g.near_miss(
+        batchnorm(half, *halves, 1e-5), why="the mean over the root of the variance is infinite"
+    )
     yield g.fires(batchnorm(x, s, b, g.random(4), v, 1e-5))
     k = s / sqrt(v + g.constant(1e-5))
     m, dims = g.random(4), (1, 4, 1, 1)

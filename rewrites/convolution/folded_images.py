@@ -2,57 +2,30 @@
 
 Conv(F(x), W, b) -> Conv(x, F'(W), b)         F: a channel shuffle, a SpaceToDepth, by views and a Transpose
 Conv(Gather(x, i), W, b) -> Conv(x, Gather(W, i^-1), b)      i: a permutation of the channels
-Concat(x[0::s, 0::s], x[1::s, 0::s], ..) -> F(x)             all phases of an image among its channels
-
+All phases of an image among its channels are such an F: see `slicing.phases`.
 A kernel of k over blocks of s pixels is one of k * s pixels, with s times the stride.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import permutations, product
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import (
-    Example,
-    Operands,
-    assign,
-    auxiliary,
-    eq,
-    guard,
-    hosted,
-    laws_of,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Slices, Tensor, Tensors
-from egraph_opt.operators import (
-    ConvWindow,
-    Literal,
-    concat,
-    conv,
-    gather,
-    literal,
-    none,
-    reshape,
-    slice_,
-    transpose,
-)
-from egraph_opt.operators.expressions import attribute_sort
-from egraph_opt.operators.terms import cons, listed, nil, node
+from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Tensor
+from egraph_opt.operators import ConvWindow, Literal, conv, gather, literal, none, reshape, transpose
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
-from egraph_opt.rewrites.slicing.concat import listing, operands_of
 from egraph_opt.rewrites.slicing.gather import from_front, indices_of
-from egraph_opt.rewrites.slicing.slice import dim_at, taken_by
+from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of("convolution", numerics="reassociates", kind="fuse", serves="traffic")
 
@@ -218,110 +191,3 @@ def permutation_into_weight(x: Tensor, i: Tensor, w: Tensor, b: Tensor, u: ConvW
     yield rewrite(conv(gather(x, i, 1), w, b, u), other, *known, because=FORGETS)
     other = x @ gather(w, literal(undoing(x, i, last)), rows_axis(w))
     yield rewrite(gather(x, i, last) @ w, other, guard(varies(x)), because=FORGETS)
-
-
-# --- phases of an image ---------------------------------------------------------------------------------
-
-
-Phases = Annotated[tuple[Slices, ...], attribute_sort("Phases")]
-"""The slices of a list, in its order."""
-
-
-@table(merge="first")
-def phases(xs: Tensors, x: Tensor) -> Phases:
-    """Of what slices of x a list consists."""
-
-
-@hosted()
-def is_strided(spec: Slices) -> bool:
-    """A phase, or channels in a row."""
-    channels = len(spec) == 1 and spec[0][0] == 1 and spec[0][3] == 1
-    return channels or all(axis >= 2 and step > 1 for axis, _, _, step in spec)
-
-
-@hosted()
-def first_phase(spec: Slices) -> Phases:
-    return (spec,)
-
-
-@hosted()
-def more_phases(spec: Slices, rest: Phases) -> Phases:
-    return (spec, *rest)
-
-
-@auxiliary(listing)
-def phase_lists(x: Tensor, xs: Tensors, rest: Tensors, s: Slices, more: Phases):
-    """Fills `phases`."""
-    first = (operands_of(xs, 1), eq(xs, cons(slice_(x, s), rest)), is_strided(s))
-    yield rule(first, eq(rest, nil()), then=assign(phases(xs, x), first_phase(s)))
-    yield rule(first, eq(more, phases(rest, x)), then=assign(phases(xs, x), more_phases(s, more)))
-
-
-class Fold(NamedTuple):
-    """The views that bring the phases of an image among its channels."""
-
-    apart: Dims
-    order: Permutation
-    dims: Dims
-
-
-@hosted()
-def fold_of_phases(x: Fact, specs: Phases) -> Fold | None:
-    """The fold of which the slices are all parts, in its order; None where some are missing."""
-    if x.shape is None or not x.is_symbolic or not specs or any(axis < 2 for axis, *_ in specs[0]):
-        return None
-    steps = {axis: step for axis, _, _, step in specs[0]}
-    for spec in specs:
-        for axis, start, end, step in spec:
-            dim = x.shape[axis]
-            if steps.get(axis) != step or not isinstance(dim, int) or dim == 0 or dim % step or start >= step:
-                return None
-            if taken_by((axis, start, end, step), dim) != range(start, dim, step):
-                return None
-    axes = _order_of_phases(specs, steps)
-    if axes is None:
-        return None
-    apart: list[Dim] = []
-    place: dict[int, int] = {}
-    for axis, size in enumerate(x.shape):
-        place[axis] = len(apart)
-        stride = steps.get(axis)
-        apart += [size // stride, stride] if stride and isinstance(size, int) else [size]
-    coarse = [place[axis] for axis in range(2, len(x.shape))]
-    order = (0, *(place[axis] + 1 for axis in axes), 1, *coarse)
-    channels = symbolic.product([x.shape[1], len(specs)])
-    return Fold(tuple(apart), order, (x.shape[0], channels, *(apart[k] for k in coarse)))
-
-
-def _order_of_phases(specs: tuple[Slices, ...], steps: dict[int, int]) -> tuple[int, ...] | None:
-    """The axes from the one whose phase changes last to the one whose phase changes first."""
-    starts = [{axis: start for axis, start, _, _ in spec} for spec in specs]
-    for axes in permutations(sorted(steps)):
-        expected = [dict(zip(axes, of, strict=True)) for of in product(*(range(steps[a]) for a in axes))]
-        if starts == expected:
-            return axes
-    return None
-
-
-def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, corners = g.input(("N", 3, 4, 6)), ((0, 0), (1, 0), (0, 1), (1, 1))
-
-    def phase(row: int, column: int, of: Any = x) -> Any:
-        return slice_(of, ((2, row, 3 + row, 2), (3, column, 5 + column, 2)))
-
-    yield g.fires(concat(listed(*(phase(*corner) for corner in corners)), 1))
-    yield g.fires(concat(listed(*(phase(*corner[::-1]) for corner in corners)), 1))
-    yield g.fires(concat(listed(*(slice_(x, ((3, k, 4 + k, 3),)) for k in range(3))), 1))
-    yield g.near_miss(concat(listed(*(phase(*c) for c in corners[:2])), 1), why="half of the image")
-    mixed = (corners[0], corners[3], corners[1], corners[2])
-    yield g.near_miss(concat(listed(*(phase(*c) for c in mixed)), 1), why="no order of axes")
-    yield g.near_miss(concat(listed(*(phase(*corner) for corner in corners)), 2), why="joined along the rows")
-
-
-@law(numerics="bitwise", kind="merge", source="YOLOv5, Focus", uses=(phase_lists,), examples=_phase_examples)
-def phases_are_folded(x: Tensor, xs: Tensors, s: Phases):
-    """Concat(x[0::s, 0::s], x[1::s, 0::s], ..) = Reshape(Transpose(Reshape(x))) of all phases"""
-    fold = fold_of_phases(x, s)
-    image = folded(x, fold[0], fold[1], fold[2])
-    yield rewrite(concat(xs, 1), image, eq(s, phases(xs, x)), because="views forget that they were slices")

@@ -36,17 +36,13 @@ from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_present
 from egraph_opt.rewrites.convolution.folded_images import (
     FORGETS,
-    Fold,
-    Phases,
-    fold_of_phases,
     folded,
     kernel_of_folded,
-    phase_lists,
-    phases,
     takes_all_channels,
 )
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.slicing.gather import from_front, indices_of
+from egraph_opt.rewrites.slicing.phases import Fold, Phases, fold_of_phases, phase_lists, phases
 from egraph_opt.rewrites.slicing.slice import dim_at, taken_by
 from egraph_opt.rewrites.transposes.shuffled import Shuffle, shuffled
 
@@ -89,8 +85,8 @@ def shuffled_phases(x: Fact, specs: Phases) -> Shuffled | None:
     if sorted(places) != whole or any([axis for axis, *_ in spec] != axes for spec in specs):
         return None
     sorted_specs = tuple(specs[places.index(place)] for place in whole)
-    fold = fold_of_phases.function(x, sorted_specs)
-    if fold is None or fold_of_phases.function(x, specs) is not None:
+    fold = fold_of_phases.function(x, sorted_specs, 1)
+    if fold is None or fold_of_phases.function(x, specs, 1) is not None:
         return None
     order = [places.index(place) * channels + k for place in whole for k in range(channels)]
     return Shuffled(fold, _indices(order))
@@ -123,7 +119,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 @law(uses=(phase_lists,), examples=_examples)
 def slices_in_any_order(x: Tensor, xs: Tensors, s: Phases, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(Concat(slices of x), W, b) = Conv(Gather(x, i), W, b), or Conv(x, W', b) for all phases"""
-    known = (eq(s, phases(xs, x)), guard(takes_all_channels(w, u)))
+    known = (eq(s, phases(xs, 1, x)), guard(takes_all_channels(w, u)))
     z, shuffled = conv(concat(xs, 1), w, b, u), shuffled_phases(x, s)
     image = gather(x, literal(order_of_channels(x, s)), 1)
     yield rewrite(z, conv(image, w, b, u), *known, because=FORGETS)

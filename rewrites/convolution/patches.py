@@ -1,0 +1,116 @@
+"""A linear layer of the patches of an image is a convolution whose stride is its kernel.
+
+Reshape(Transpose(Reshape(x))) @ W -> Reshape(Transpose(Conv(x, W')))
+
+The views cut the image into patches of p x p pixels and make a row of each, in any order of its pixels and
+channels: so vision transformers are written that know no convolution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Dims, Permutation, Tensor
+from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
+from egraph_opt.rewrites.conditions.channels import is_float_constant
+from egraph_opt.rewrites.convolution.padding import has_pixels
+from egraph_opt.rewrites.convolution.whole_image import is_no_double
+
+
+class Patches(NamedTuple):
+    """The convolution of patches: views of the matrix that make its kernel, the window, and views behind."""
+
+    parts: Dims
+    order: Permutation
+    window: ConvWindow
+    last: Permutation
+    dims: Dims
+
+
+@hosted()
+def patches(x: Fact, apart: Dims, order: Permutation, dims: Dims, w: Fact) -> Patches | None:
+    """None where views make no rows of whole patches, or the matrix is of another length or no constant."""
+    sides = _sides(x, apart)
+    if sides is None or not is_float_constant(w) or w.rank != 2:
+        return None
+    axes = len(sides)
+    coarse, inner = (0, *range(2, 2 + 2 * axes, 2)), (1, *range(3, 3 + 2 * axes, 2))
+    rows = order[axes + 1 :]
+    sizes = [apart[k] for k in rows]
+    if (
+        order[: axes + 1] != coarse
+        or sorted(rows) != list(inner)
+        or not all(isinstance(d, int) for d in sizes)
+    ):
+        return None
+    length, count = w.shape  # type: ignore[misc]
+    if math.prod(sizes) != length or len(dims) < 2 or dims[-1] != length:  # type: ignore[arg-type]
+        return None
+    kernel_order = (len(rows), *(rows.index(k) for k in inner))
+    window = ConvWindow(sides, (0,) * (2 * axes), (1,) * axes, 1)
+    last = (0, *range(2, 2 + axes), 1)
+    return Patches((*sizes, count), kernel_order, window, last, (*dims[:-1], count))  # type: ignore[arg-type]
+
+
+def _sides(x: Fact, apart: Dims) -> tuple[int, ...] | None:
+    """The sides of the patches into which a view cuts spatial axes; None where it does not."""
+    if x.shape is None or not x.is_symbolic or len(x.shape) < 3 or len(apart) != 2 * len(x.shape) - 2:
+        return None
+    if not all(symbolic.known_equal(a, b) for a, b in zip(apart[:2], x.shape[:2], strict=True)):
+        return None
+    sides = apart[3::2]
+    for whole, count, side in zip(x.shape[2:], apart[2::2], sides, strict=True):
+        if not isinstance(side, int) or side < 1:
+            return None
+        if not symbolic.known_equal(symbolic.product([count, side]), whole):
+            return None
+    return sides if any(side > 1 for side in sides) else None  # type: ignore[return-value]
+
+
+def _patched(g: Operands, order: tuple[int, ...], rows: tuple[int | str, ...]) -> Any:
+    x = g.input(("N", 3, 4, 6))
+    return reshape(transpose(reshape(x, ("N", 3, 2, 2, 2, 3)), order), rows)
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    w, wide = g.random(18, 5), g.input(("N", 3, 4, 3))
+    yield g.fires(_patched(g, (0, 2, 4, 3, 5, 1), ("N", 4, 18)) @ w)
+    yield g.fires(_patched(g, (0, 2, 4, 1, 3, 5), ("N", 2, 2, 18)) @ w)
+    line = reshape(transpose(reshape(g.input((2, 4, 6)), (2, 4, 2, 3)), (0, 2, 1, 3)), (4, 12))
+    yield g.fires(line @ g.random(12, 3))
+    columns = reshape(transpose(reshape(wide, ("N", 3, 2, 2, 3, 1)), (0, 2, 4, 5, 3, 1)), ("N", 6, 6))
+    yield g.fires(columns @ g.random(6, 4))
+    for made, why in (
+        (_patched(g, (0, 4, 2, 3, 5, 1), ("N", 4, 18)) @ w, "patches are in another order"),
+        (_patched(g, (0, 2, 3, 4, 5, 1), ("N", 2, 36)) @ g.random(36, 4), "rows of several patches"),
+        (_patched(g, (0, 2, 4, 3, 5, 1), ("N", 4, 18)) @ g.input((18, 5)), "the matrix is no constant"),
+    ):
+        yield g.near_miss(made, why)
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="fuse",
+    serves="traffic",
+    source="Vision Transformer, arXiv 2010.11929",
+    examples=_examples,
+)
+def of_patches(x: Tensor, a: Dims, p: Permutation, d: Dims, w: Tensor):
+    """Reshape(Transpose(Reshape(x))) @ W = Reshape(Transpose(Conv(x, W'))) for rows that are patches of x"""
+    how = patches(x, a, p, d, w)
+    image = conv(x, transpose(reshape(w, how[0]), how[1]), none(), how[2])
+    rows = reshape(transpose(reshape(x, a), p), d) @ w
+    sound = kernel(is_no_double(x), has_pixels(x))
+    yield rewrite(
+        rows, reshape(transpose(image, how[3]), how[4]), sound, guard(varies(x)), because="forgets a, p and d"
+    )

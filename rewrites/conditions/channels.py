@@ -86,12 +86,15 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     if op != "Mul":
         return True
     least = [min((abs(v) for v in values if v), default=1.0) for values in (x, y)]
-    return least[0] * least[1] >= SMALLEST[a.dtype]
+    return min(*least, least[0] * least[1]) >= SMALLEST[a.dtype]
 
 
 def is_moderate(dtype: int, *numbers: float) -> bool:
-    """Whether the squares of numbers are there, so that what they are multiplied with may be as large."""
-    return dtype not in LARGEST or all(abs(n) <= LARGEST[dtype] ** 0.5 for n in numbers)
+    """Whether the squares of numbers are there, so that what they are multiplied with may be as large, and
+    none is subnormal, of which products have few digits."""
+    if dtype not in LARGEST:
+        return True
+    return all(n == 0 or SMALLEST[dtype] <= abs(n) <= LARGEST[dtype] ** 0.5 for n in numbers)
 
 
 def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
@@ -105,6 +108,12 @@ def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
         return is_moderate(a.dtype, *(x or y or ()))
     summed = math.prod(d for axis in axes if a.shape and isinstance(d := a.shape[axis], int))
     return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
+
+
+@hosted()
+def is_moderate_factor(c: Fact) -> bool:
+    """Elements of a constant are moderate, as far as they are known; what varies is."""
+    return is_moderate(c.dtype, *(known_elements(c) or ()))
 
 
 @hosted()

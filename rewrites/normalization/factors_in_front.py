@@ -30,8 +30,16 @@ def epsilon_before(k: Fact, x: Fact, epsilon: float) -> Float | None:
     """The epsilon of x that is, of x * k, the one given; None where k is not one number above 0.
 
     Epsilons are float32, and neither so small that they vanish nor so large that nothing is beside them.
+    Squares of halves may vanish where those of k times as much do not.
     """
-    if not k.const or k.splat is None or not epsilon > 0 or 0 in (k.shape or ()) or not fits.function(k, x):
+    if (
+        x.dtype == TensorProto.FLOAT16
+        or not k.const
+        or k.splat is None
+        or not epsilon > 0
+        or 0 in (k.shape or ())
+        or not fits.function(k, x)
+    ):
         return None
     factor = as_float(k.splat)
     if not 1e-9 < factor < 1e9 or factor == 1:
@@ -58,6 +66,8 @@ def _factors(rng: np.random.Generator) -> Iterator[Example]:
             (norm(x * g.random(4)), "it differs along the axis"),
             (norm(x * g.input(())), "it is no constant"),
         )
+    half, scale = g.input((3, 4), TensorProto.FLOAT16), g.constant(np.full(4, 0.5, np.float16))
+    yield g.near_miss(rms_norm(half * g.constant(np.float16(8)), scale, (1,), 1e-5), why="squares of halves")
     yield g.near_miss(
         layer_norm(x * g.constant(3.0), s, (2,), 0.0), why="of a level row only rounding is left"
     )

@@ -20,6 +20,7 @@ from egraph_opt.laws import Example, Operands, guard, hosted, law, ne, rewrite
 from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
+from egraph_opt.rewrites.conditions.channels import LARGEST, is_moderate, is_moderate_factor, known_elements
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, any_varies, fits, is_float, is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import beside_number
@@ -158,10 +159,32 @@ def root_of_inverse(x: Tensor, c: Tensor):
 # --- scales that were multiplied with the root first ---------------------------------------------------
 
 
+@hosted()
+def is_finite_beside_root(g: Fact, c: Fact) -> bool:
+    """A scale over the root of a constant, the least that there is of a mean of squares and this, is finite,
+    as far as they are known."""
+    scales, least = known_elements(g), known_elements(c)
+    if not scales or g.dtype not in LARGEST:
+        return True
+    if not least or min(least) <= 0:
+        return is_moderate(g.dtype, *scales)
+    return max(map(abs, scales)) <= LARGEST[g.dtype] * math.sqrt(min(least))
+
+
+def _scaled_roots(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, e, s = g.input((3, 4)), g.constant(1e-5), g.random(4)
+    root = reciprocal(sqrt(mean(x * x, (1,)) + e))
+    yield g.fires(x * root * s)
+    small = reciprocal(sqrt(mean(x * x, (1,)) + g.constant(1e-38)))
+    yield g.near_miss(x * small * g.constant(1e25), why="the scale over the root is infinite where x is 0")
+
+
 @law(
     "normalization",
     numerics="reassociates",
     kind="move",
+    examples=_scaled_roots,
     source="TensorFlow, which multiplies r by g first",
     uses=(either_side,),
 )
@@ -170,7 +193,7 @@ def scale_behind_root(x: Tensor, g: Tensor, c: Tensor, a: Axes, i: Int):
     root = reciprocal(sqrt(mean(x * x, a) + c))
     behind = x * root * g
     yield rewrite(beside("Mul", x, root * g, i), behind, inverse="scale_behind_root")
-    yield rewrite(behind, x * (root * g), inverse="scale_behind_root")
+    yield rewrite(behind, x * (root * g), is_finite_beside_root(g, c), inverse="scale_behind_root")
 
 
 def _overflowing(rng: np.random.Generator) -> Iterator[Example]:
@@ -198,6 +221,6 @@ def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag, j:
     centred = (x - m) * i + b
     apart, back = (x * i, b - m * i), "centred_before_scaling"
     # Of one element everything is the mean; products of constants may overflow.
-    known = (any_varies(x, i), guard(is_kernel_float(x), ne(m, x)))
+    known = (any_varies(x, i), is_moderate_factor(i), guard(is_kernel_float(x), ne(m, x)))
     yield rewrite(beside("Add", *apart, j), centred, *known, inverse=back)
     yield rewrite(centred, apart[0] + apart[1], *known, inverse=back)

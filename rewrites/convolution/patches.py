@@ -1,26 +1,28 @@
 """A linear layer of the patches of an image is a convolution whose stride is its kernel.
 
-Reshape(Transpose(Reshape(x))) @ W -> Reshape(Transpose(Conv(x, W')))
+Reshape(Transpose(Reshape(x))) @ W = Reshape(Transpose(Conv(x, W')))
 
 The views cut the image into patches of p x p pixels and make a row of each, in any order of its pixels and
-channels: so vision transformers are written that know no convolution.
+channels: so vision transformers are written that know no convolution.  Back, a product has no channels that a
+target fills up with zeros.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
-from egraph_opt.rewrites.conditions.channels import is_float_constant
+from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, is_present
 from egraph_opt.rewrites.convolution.padding import has_pixels
 from egraph_opt.rewrites.convolution.whole_image import is_no_double
 
@@ -111,6 +113,75 @@ def of_patches(x: Tensor, a: Dims, p: Permutation, d: Dims, w: Tensor):
     image = conv(x, transpose(reshape(w, how[0]), how[1]), none(), how[2])
     rows = reshape(transpose(reshape(x, a), p), d) @ w
     sound = kernel(is_no_double(x), has_pixels(x))
-    yield rewrite(
-        rows, reshape(transpose(image, how[3]), how[4]), sound, guard(varies(x)), because="forgets a, p and d"
+    image = reshape(transpose(image, how[3]), how[4])
+    yield rewrite(rows, image, sound, guard(varies(x)), inverse="patches_of_convolution")
+
+
+# --- and back -------------------------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """The views that make a row of each patch, the view of the weight, and that of the result."""
+
+    apart: Dims
+    order: Permutation
+    rows: Dims
+    matrix: Dims
+    image: Dims
+
+
+@hosted()
+def rows_of(x: Fact, w: Fact, window: ConvWindow) -> Rows | None:
+    """None where patches overlap, are padded or leave pixels out, or are single pixels."""
+    if x.shape is None or w.shape is None or len(x.shape) != len(w.shape) or not is_float_constant(w):
+        return None
+    sides, axes = w.shape[2:], len(w.shape) - 2
+    plain = replace(window, strides=()) == ConvWindow((), (0,) * (2 * axes), (1,) * axes)
+    if not plain or window.strides != sides or all(side == 1 for side in sides):
+        return None
+    apart: list[Dim] = [*x.shape[:2]]
+    for dim, side in zip(x.shape[2:], sides, strict=True):
+        if not isinstance(dim, int) or not dim or dim % side:  # type: ignore[operator]
+            return None
+        apart += [dim // side, side]  # type: ignore[operator]
+    coarse, inner = range(2, 2 + 2 * axes, 2), range(3, 3 + 2 * axes, 2)
+    length, count = math.prod(w.shape[1:]), math.prod(apart[k] for k in coarse)  # type: ignore[type-var,arg-type]
+    image = (x.shape[0], w.shape[0], *(apart[k] for k in coarse))
+    rows = (x.shape[0], count, length)
+    return Rows(tuple(apart), (0, *coarse, 1, *inner), rows, (w.shape[0], length), image)  # type: ignore[arg-type]
+
+
+def _convolutions(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b = g.input(("N", 3, 4, 6)), g.random(5, 3, 2, 3), g.random(5)
+    window = ConvWindow((2, 3), (0,) * 4, (1, 1))
+    yield g.fires(conv(x, w, none(), window))
+    yield g.fires(conv(x, w, b, window))
+    yield g.fires(conv(g.input((2, 4, 6)), g.random(3, 4, 2), none(), ConvWindow((2,), (0, 0), (1,))))
+    yield from g.near_misses(
+        (conv(x, w, b, replace(window, pads=(0, 0, 0, 3))), "padded"),
+        (conv(x, w, b, replace(window, strides=(1, 3))), "patches overlap"),
+        (conv(g.input((1, 3, 5, 6)), w, b, window), "a row of pixels is left out"),
+        (conv(g.input((1, 6, 4, 6)), g.random(4, 3, 2, 3), none(), replace(window, group=2)), "groups"),
+        (conv(x, g.random(5, 3, 1, 1), b, ConvWindow((1, 1), (0,) * 4, (1, 1))), "patches of one pixel"),
+        (conv(g.input((1, 3, "L", 6)), w, b, window), "nobody knows how many patches there are"),
+        (conv(x, g.input((5, 3, 2, 3)), b, window), "the weight is no constant"),
     )
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="split",
+    serves="traffic",
+    source="Vision Transformer, arXiv 2010.11929",
+    examples=_convolutions,
+)
+def patches_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, W, b) = Reshape(Transpose(rows @ W' + b)), the rows being Reshape(Transpose(Reshape(x)))"""
+    how = rows_of(x, w, u)
+    rows = reshape(transpose(reshape(x, how[0]), how[1]), how[2])
+    made = rows @ transpose(reshape(w, how[3]), (1, 0))
+    for bias, total, known in ((none(), made, ()), (b, made + b, (is_present(b), is_constant_bias(b, w)))):
+        image = reshape(transpose(total, (0, 2, 1)), how[4])
+        yield rewrite(conv(x, w, bias, u), image, *known, guard(varies(x)), inverse="of_patches")

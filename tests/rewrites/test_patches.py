@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, optimized, outcome
+from ..knowledge_bases.graphs import Dims, Graph, check_settled, check_untouched, optimized, outcome
 
 
 def _patch_rows(g: Graph, dims: list[int], side: int, order: list[int]) -> str:
@@ -27,6 +28,29 @@ def test_a_linear_layer_of_patches_is_a_convolution(order: list[int], opset: int
     model = g.model(g.add("Add", y, g.weight(16)), opset=opset)
     assert optimized(model, "nodes") == {"Conv": 1, "Reshape": 1, "Transpose": 1}
     check_settled(model, "nodes")
+
+
+@pytest.mark.parametrize("dims", [[1, 3, 224, 224], ["N", 3, 96, 64]])
+def test_a_convolution_of_patches_with_few_channels_is_a_product_for_the_npu(dims: Dims) -> None:
+    """Which fills three channels up to sixteen."""
+    g = Graph(x=dims)
+    y = g.add("Conv", "x", g.weight(256, 3, 16, 16), g.weight(256), strides=[16, 16])
+    rows = int(dims[2]) * int(dims[3]) // 256
+    y = g.add("Reshape", y, g.constant([0, 256, rows]))
+    model = g.model(g.add("Transpose", y, perm=[0, 2, 1]))
+    assert optimized(model, "ascend") == {"Reshape": 2, "Transpose": 1, "MatMul": 1, "Add": 1}
+    check_settled(model, "ascend")
+    assert optimized(model, "nodes") == {"Conv": 1, "Reshape": 1, "Transpose": 1}
+
+
+@pytest.mark.parametrize(
+    "window",
+    [{"strides": [2, 2]}, {"strides": [4, 4], "pads": [0, 0, 4, 4]}, {"strides": [4, 4], "group": 3}],
+)
+def test_other_convolutions_make_no_rows(window: dict[str, Any]) -> None:
+    g = Graph(x=[1, 3, 32, 64])
+    w = g.weight(33, 3 // window.get("group", 1), 4, 4)
+    check_untouched(g.model(g.add("Conv", "x", w, **window)), "ascend")
 
 
 def test_rows_of_another_length_are_no_patches() -> None:

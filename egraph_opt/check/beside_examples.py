@@ -16,11 +16,16 @@ from egraph_opt.check.crossed import with_crossed_operands
 from egraph_opt.check.kept_sums import with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.more_copies import with_more_copies
 from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import PICKY, Made, neighbours
+from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.other_bytes import with_other_bytes
+from egraph_opt.check.other_constants import with_other_constants
 from egraph_opt.check.scope import operators_in, roots_of
+from egraph_opt.check.structures import with_structures
 from egraph_opt.check.ties import with_tied_comparisons
+from egraph_opt.check.turned_slices import with_turned_slices
 from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.laws.law import Example
 
@@ -46,7 +51,8 @@ SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
-    with_other_bytes,
+    *(with_other_bytes, with_structures, with_other_constants, with_numbers_beyond_halves),
+    *(with_turned_slices, with_more_copies),
 )
 """What changes in several things at once."""
 

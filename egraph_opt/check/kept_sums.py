@@ -1,4 +1,4 @@
-"""Constants of which two elements change and the sum of all, or their product, does not.
+"""Constants of which two elements change and the sum of all, of their squares, or their product, does not.
 
 What a law asks of a sum or a mean it may need of each element, or of each row.
 """
@@ -40,3 +40,8 @@ def _changed(array: Array) -> Iterator[Array]:
             products.flat[one] *= array.dtype.type(2)
             products.flat[other] = products.flat[other] // 2 if whole else products.flat[other] / 2
         yield from (sums, products)
+        if not whole:
+            squares = array.copy()
+            squares.flat[one] = 0.8 * array.flat[one] - 0.6 * array.flat[other]
+            squares.flat[other] = 0.6 * array.flat[one] + 0.8 * array.flat[other]
+            yield squares

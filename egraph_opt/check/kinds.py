@@ -53,6 +53,7 @@ BEYOND_ON_THE_WAY = (88.8, 89.2, -88.8, -103.5, 1.5e19, -1.5e19, 11.3, -11.3, 70
 EVERY_SIZE = (
     *BEYOND_ON_THE_WAY,
     *(0.0, -0.0, 1.0, -1.0, 100.0, -100.0, 1e15, -1e15, 1e30, -1e30, 3.4e38, -3.4e38, 3e-6, 1e-30, 2e-38),
+    *(3e4, -3e4),
     *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
 )
 TABLES: Mapping[str, tuple[float, ...]] = {
@@ -67,7 +68,10 @@ SHARE = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
 INTEGERS = (
     *(0, 1, -1, 2, -2, 3, -3, 5, 7, 100, -100, 127, 128, 255, 256, -129, 2**16 + 1),
     *(2**24 + 1, 2**31 - 1, -(2**31), 2**31, 2**32 + 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
+    *(2**60 + 2**36 + 1, -(2**55) - 2**31 - 1),
 )
+"""The last ones are halfway between two float32s, and one beyond, which float64 does not tell."""
+
 DIVISORS = (1, 2, 3, 7, -2, -3, 100)
 """Division by zero ends the process, and so does that of the least integer by -1."""
 

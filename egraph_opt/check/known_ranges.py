@@ -119,6 +119,7 @@ def _moved(known: Range, named: Sequence[int]) -> Iterator[Range]:
     low, high = known
     step = FRACTION if isinstance(low, float) or isinstance(high, float) else 1
     yield from ((low - step, high), (low + step, high), (low, high + step), (low, high - step))
+    yield from ((-high, -low), (-high - step, -low - step))
     for number in named if step == 1 else ():
         yield from ((low, number), (low, number - 1), (-number, high))
 

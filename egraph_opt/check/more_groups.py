@@ -9,14 +9,15 @@ import numpy as np
 
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.check.variants import resized
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
 
 def with_more_groups(example: Example) -> Iterator[Example]:
-    """Each convolution of a known weight in twice as many groups, and with one for each channel; each setting
-    of groups another one that divides an order of channels."""
+    """Each convolution of a known weight in twice as many groups, of twice the channels where these are odd,
+    and with one for each channel; each setting of groups another one that divides an order of channels."""
     for node in nodes_of(example):
         if node.head.name == "conv" and place_of_leaf(node.arguments[1]) >= 0:
             yield from _of_a_weight(example, node)
@@ -31,6 +32,8 @@ def _of_a_weight(example: Example, node: Expression) -> Iterator[Example]:
     known = example.operands.values[place].const_value
     array = None if known is None else known.numpy()
     channels = 0 if array is None or array.ndim < 2 else array.shape[1]
+    if channels % 2 and array is not None and node.arguments[3].head.value.group == 1:
+        yield from _of_a_weight(resized(example, {channels}, 2 * channels), node)
     for times in dict.fromkeys((2, channels)):
         if array is None or times < 2 or channels % times:
             continue

@@ -72,7 +72,8 @@ class TrialBudget:
             first = max(TRIES * self.terms, self.tries)
             return first, first
         first = max(TRIES * self.terms, min(FIRST_TRIES, FIRST_SHARE * self.terms))
-        return first, first if self.shown else max(first + MORE * self.terms, self.fruitless)
+        more = first + MORE * self.terms
+        return first, more if self.shown else max(more, self.fruitless)
 
 
 @dataclass

@@ -89,7 +89,7 @@ def with_leaves(example: Example, leaf: Callable[[ir.Value, Fact], tuple[ir.Valu
     return replace(example, operands=made)
 
 
-def _in_dtype(example: Example, dtype: int, of: Collection[int] = (TensorProto.FLOAT,)) -> Example:
+def in_dtype(example: Example, dtype: int, of: Collection[int] = (TensorProto.FLOAT,)) -> Example:
     """All operands of some types in another one; fractions are enlarged for integers."""
     kind = ir.DataType(dtype)
 
@@ -275,13 +275,13 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     operands: Operands = example.operands
     if any(known.dtype == TensorProto.FLOAT for known in operands.facts):
         for dtype in DTYPES:
-            yield f"in {ir.DataType(dtype).name}", _in_dtype(example, dtype)
+            yield f"in {ir.DataType(dtype).name}", in_dtype(example, dtype)
     if any(known.dtype in WHOLE for known in operands.facts):
         for dtype in OF_WHOLE:
-            yield f"in {ir.DataType(dtype).name} for integers", _in_dtype(example, dtype, WHOLE)
+            yield f"in {ir.DataType(dtype).name} for integers", in_dtype(example, dtype, WHOLE)
     if any(known.dtype in SIXTEEN_BITS for known in operands.facts):
         yield "in 16 bits", _in_16_bits(example)
-        yield "in 16 bits, with float16", _in_dtype(_in_16_bits(example), TensorProto.FLOAT16)
+        yield "in 16 bits, with float16", in_dtype(_in_16_bits(example), TensorProto.FLOAT16)
     if any(v.const_value is None and known.dtype in BYTES for v, known in _pairs(example)):
         yield "of wider integers", _of_wider_integers(example)
     sizes = sorted({d for v in operands.values for d in dims_of(v) if isinstance(d, int) and d > 1})

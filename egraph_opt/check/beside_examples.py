@@ -51,7 +51,7 @@ SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
-    *(with_other_bytes, with_structures, with_other_constants, with_numbers_beyond_halves),
+    *(with_other_bytes, with_structures, with_numbers_beyond_halves),
     *(with_turned_slices, with_more_copies),
 )
 """What changes in several things at once."""
@@ -94,10 +94,16 @@ def beside(
             yield from with_long_sums(example, MANY)
 
 
-def related(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:
-    """What differs from examples in several things that belong together, of each kind so many."""
-    plain = _not_picky(examples)
-    for changed in (*RELATED, partial(with_other_ranges, numbers=sorted(numbers))):
+def related(
+    examples: Sequence[Example], numbers: frozenset[float], most: int, *, bits: bool
+) -> Iterator[Example]:
+    """What differs from examples in several things that belong together, of each kind so many.
+
+    Args:
+        bits: the law promises every bit.
+    """
+    plain, ranges = _not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
+    for changed in (*RELATED, partial(with_other_constants, bits=bits), ranges):
         yield from spread([other for example in plain for other in changed(example)], most)
     yield from map(without_names, plain)
 

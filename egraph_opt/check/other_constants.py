@@ -28,8 +28,12 @@ BEYOND_DOUBLE = 2**55
 Array = np.ndarray[Any, Any]
 
 
-def with_other_constants(example: Example) -> Iterator[Example]:
-    """Each constant one of those, all integers at once."""
+def with_other_constants(example: Example, *, bits: bool = False) -> Iterator[Example]:
+    """Each constant one of those, all integers at once.
+
+    Args:
+        bits: the law promises every bit, also of a NaN.
+    """
     operands = example.operands
     constants = {k: v.const_value.numpy() for k, v in enumerate(operands.values) if v.const_value is not None}
     heads = {node.arguments[0].head.value for node in nodes_of(example) if node.head.name == "unary"}
@@ -37,7 +41,7 @@ def with_other_constants(example: Example) -> Iterator[Example]:
     for place, array in constants.items():
         if not array.size:
             continue
-        for other in _beside(array, steps=steps):
+        for other in _beside(array, steps=steps, bits=bits):
             yield replace(example, operands=operands.with_constant(place, other))
     wide = [k for k, array in constants.items() if array.dtype.kind in "iu" and array.itemsize == 8]
     for steps_apart in ((3, 1, 2), (1, 3, 2)) if len(wide) > 1 else ():
@@ -48,16 +52,15 @@ def with_other_constants(example: Example) -> Iterator[Example]:
         yield replace(example, operands=made)
 
 
-def _beside(array: Array, *, steps: bool) -> Iterator[Array]:
+def _beside(array: Array, *, steps: bool, bits: bool) -> Iterator[Array]:
     with np.errstate(all="ignore"):
         if array.dtype.kind == "f":
             yield from ((array * share).astype(array.dtype) for share in NEARLY)
             yield from (np.full_like(array, number) for number in FRACTIONS if steps)
-            if array.size > 1:
-                for place in (0, array.size - 1):
-                    made = array.copy()
-                    made.flat[place] = np.nan
-                    yield made
+            for place in (0, array.size - 1) if bits and array.size > 1 else ():
+                made = array.copy()
+                made.flat[place] = np.nan
+                yield made
         elif array.dtype == np.bool_ and array.size > 1:
             counted = np.arange(array.size).reshape(array.shape)
             yield from (counted % 2 == 0, counted % 2 == 1, counted % 3 == 1)

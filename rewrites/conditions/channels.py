@@ -110,6 +110,19 @@ def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
     return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
 
 
+FEW_BITS = 64
+"""How much smaller than normal a number may be that is written in a type, where it has some bits left."""
+
+
+@hosted()
+def in_type_of(x: Fact, number: Float) -> Float | None:
+    """A number of an attribute, which is of float32, where the type of x has about the same one."""
+    if x.dtype not in LARGEST:
+        return None
+    sound = number == 0 or SMALLEST[x.dtype] / FEW_BITS <= abs(number) <= LARGEST[x.dtype]
+    return number if sound else None
+
+
 @hosted()
 def is_moderate_factor(c: Fact) -> bool:
     """Elements of a constant are moderate, as far as they are known; what varies is."""

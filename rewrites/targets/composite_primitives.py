@@ -37,6 +37,7 @@ from egraph_opt.operators import (
 from egraph_opt.operators.activations import CUBE
 from egraph_opt.operators.composites import SWAP_LAST
 from egraph_opt.rewrites.attention.scaled_dot_product import softmaxes, weights
+from egraph_opt.rewrites.conditions.channels import in_type_of
 from egraph_opt.rewrites.normalization.layer_norm import KEPT, unit_scale
 
 law = laws_of(
@@ -63,7 +64,7 @@ def activations(x: Tensor, s: Settings):
     inner = (x + x * x * x * number_like(x, CUBE)) * number_like(x, math.sqrt(2 / math.pi))
     by_tanh = x * (tanh(inner) + one) * half
     yield rewrite(unary("Gelu", (("approximate", "tanh"),), x), by_tanh, runs, inverse="activations.gelu")
-    alpha, beta = number_like(x, setting(s, "alpha")), number_like(x, setting(s, "beta"))
+    alpha, beta = (number_like(x, in_type_of(x, setting(s, name))) for name in ("alpha", "beta"))
     yield rewrite(unary("Swish", s, x), x * sigmoid(x * alpha), runs, inverse="activations.swish")
     hard = unary("HardSigmoid", (("alpha", 1 / 6), ("beta", 0.5)), x)
     yield rewrite(unary("HardSwish", s, x), x * hard, inverse="activations.hard_swish")
@@ -135,8 +136,9 @@ def normalisation_parts(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     yield rewrite(shifted_layer_norm(x, s, b, a, e), plain + b, inverse="normalization.shift")
     yield rewrite(plain, layer_norm(x, ones, a, e) * s, guard(scales(s)), inverse="normalization.scale")
     away = x - reduce("ReduceMean", x, a, KEPT)
-    yield rewrite(plain, rms_norm(away, s, a, e), inverse="normalization.centred")
-    root = sqrt(reduce("ReduceMean", x * x, a, KEPT) + number_like(x, e))
+    spelled = in_type_of(x, e)  # where the opset has no such operator
+    yield rewrite(plain, rms_norm(away, s, a, spelled), inverse="normalization.centred")
+    root = sqrt(reduce("ReduceMean", x * x, a, KEPT) + number_like(x, spelled))
     runs = (has_axes(x, a), guard(varies(x)))
     yield rewrite(rms_norm(x, s, a, e), x / root * s, *runs, inverse="normalization.root_mean_square")
 
@@ -149,4 +151,6 @@ def attention_parts(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, w: Fla
     masked = weights(given + m, 3, w) @ v
     yield rewrite(masked_attention(q, k, v, m, s, w), masked, inverse="attention.attend")
     product, runs = q @ transpose(k, SWAP_LAST), guard(varies(q))
-    yield rewrite(given, product * number_like(q, s), runs, inverse="attention.scale_of_scores")
+    yield rewrite(
+        given, product * number_like(q, in_type_of(q, s)), runs, inverse="attention.scale_of_scores"
+    )

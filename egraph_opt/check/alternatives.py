@@ -17,9 +17,9 @@ from egraph_opt.cost.pricing import given_of, original_choice, price
 from egraph_opt.cost.views import Prices
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import UNKNOWN
 from egraph_opt.graph.names import Namer, names_in
+from egraph_opt.inference.kernels import FOUR_BITS
 from egraph_opt.operators.declaration import operators
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph

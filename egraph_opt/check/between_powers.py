@@ -19,8 +19,9 @@ from onnx import TensorProto
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, transformed, with_argument
 from egraph_opt.check.variants import Dims, constant_like, dims_of, input_like, with_input, with_leaves
-from egraph_opt.facts.dtypes import BOOL, FOUR_BITS, INTEGERS
+from egraph_opt.facts.dtypes import BOOL, INTEGERS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.kernels import FOUR_BITS
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.elementwise import unary

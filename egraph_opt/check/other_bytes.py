@@ -18,8 +18,8 @@ from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import constant_like, dims_of, input_like, with_leaves
-from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.kernels import FOUR_BITS
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf

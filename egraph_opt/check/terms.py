@@ -8,9 +8,9 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.egraph.lowering import Lowered, Term
-from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import Constants
+from egraph_opt.inference.kernels import FOUR_BITS
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.declaration import operator_named

@@ -24,9 +24,6 @@ INTEGERS = frozenset(
     getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
 )
 
-FOUR_BITS = frozenset({TensorProto.INT4, TensorProto.UINT4})
-"""Few operators take these, none before opset 21."""
-
 _WITHIN = {
     "BOOL": "BOOL INT8 UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
     "UINT8": "UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",

@@ -21,6 +21,9 @@ COMMON = frozenset(
 )
 """Types that most operators take, or that onnxruntime casts to one that they do: those are not checked."""
 
+FOUR_BITS = frozenset({TensorProto.INT4, TensorProto.UINT4})
+"""Few operators take these, none before opset 21."""
+
 Types = tuple[int | None, ...]
 """Of a node's operands or results: None for an absent one, 0 where it is not known."""
 

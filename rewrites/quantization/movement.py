@@ -17,8 +17,8 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.dtypes import FOUR_BITS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.kernels import FOUR_BITS
 from egraph_opt.laws import (
     Example,
     Operands,

@@ -16,7 +16,7 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, law, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, rule, table
 from egraph_opt.laws.sorts import Axis, Dims, Permutation, Slices, Tensor, Tensors
 from egraph_opt.operators import concat, reshape, slice_, transpose
 from egraph_opt.operators.expressions import attribute_sort
@@ -107,6 +107,12 @@ def _order_of_phases(specs: tuple[Slices, ...], steps: dict[int, int]) -> tuple[
     return None
 
 
+@hosted()
+def are_of_images(specs: Phases, along: Axis) -> bool:
+    """Phases of several axes, or among the channels: those of one axis alone are views in very many ways."""
+    return along == 1 or (bool(specs) and len(specs[0]) > 1)
+
+
 def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, corners = g.input(("N", 3, 4, 6)), ((0, 0), (1, 0), (0, 1), (1, 1))
@@ -138,5 +144,6 @@ def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:
 def phases_are_folded(x: Tensor, xs: Tensors, s: Phases, a: Axis):
     """Concat(x[0::s, 0::s], x[1::s, 0::s], ..) = Reshape(Transpose(Reshape(x))) of all phases"""
     fold = fold_of_phases(x, s, a)
-    image = reshape(transpose(reshape(x, fold[0]), fold[1]), fold[2])
-    yield rewrite(concat(xs, a), image, eq(s, phases(xs, a, x)), because="views forget that they were slices")
+    image, found = reshape(transpose(reshape(x, fold[0]), fold[1]), fold[2]), eq(s, phases(xs, a, x))
+    why = "views forget that they were slices"
+    yield rewrite(concat(xs, a), image, found, guard(are_of_images(s, a)), because=why)

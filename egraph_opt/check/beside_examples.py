@@ -56,6 +56,9 @@ RELATED = (
 )
 """What changes in several things at once."""
 
+STRUCTURES = 64
+"""Examples whose constants have structures, which most laws do not ask for."""
+
 LONG = 2
 """Examples that are tried with long axes."""
 
@@ -104,7 +107,8 @@ def related(
     """
     plain, ranges = _not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
     for changed in (*RELATED, partial(with_other_constants, bits=bits), ranges):
-        yield from spread([other for example in plain for other in changed(example)], most)
+        wanted = min(most, STRUCTURES) if changed is with_structures else most
+        yield from spread([other for example in plain for other in changed(example)], wanted)
     yield from map(without_names, plain)
 
 

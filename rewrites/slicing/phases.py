@@ -110,7 +110,8 @@ def _order_of_phases(specs: tuple[Slices, ...], steps: dict[int, int]) -> tuple[
 @hosted()
 def are_of_images(specs: Phases, along: Axis) -> bool:
     """Phases of several axes, or among the channels: those of one axis alone are views in very many ways."""
-    return along == 1 or (bool(specs) and len(specs[0]) > 1)
+    axes = [axis for axis, *_ in specs[0]] if specs else []
+    return len(axes) > 1 or (along == 1 and min(axes, default=0) > 1)
 
 
 def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:

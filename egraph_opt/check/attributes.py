@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.check import tables
@@ -66,7 +67,7 @@ def _unary_settings(rng: Random, shape: Shape, before: Attributes, operands: Ope
     if name == "IsInf":
         negative, positive = pick(rng, (1, 1), (1, 0), (0, 1))
         return (("detect_negative", negative), ("detect_positive", positive))
-    slopes = tuple(s for s in (*tables.SLOPES, *named) if s or name != "Celu")
+    slopes = tuple(float(np.float32(s)) for s in (*tables.SLOPES, *named) if s or name != "Celu")
     return tuple((key, pick(rng, *slopes)) for key in _SETTINGS.get(name, ()))
 
 

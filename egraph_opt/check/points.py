@@ -94,8 +94,8 @@ def numbers_between(numbers: Iterable[float]) -> Iterator[float]:
                 yield from (known + share * (number - known) for share in BETWEEN)
 
 
-SCALED = (0.7, -0.11)
-"""What products with constants of no ordinary size are to be, however large their inputs."""
+SCALED, LARGEST = (0.7, -0.11), 1e9
+"""What products with constants of no ordinary size are to be, and how large their inputs may be for that."""
 
 
 class Points(NamedTuple):
@@ -120,11 +120,14 @@ def points_of(model: onnx.ModelProto) -> Points:
             scaled.update(map(made.where, SCALED))
         turns.update(map(line.where, _turns_of(node)))
         zeros.update(map(line.where, _zeros_of(node)))
-    return Points((*_ordinary(turns), *sorted(scaled)), _ordinary(zeros))
+    products = (node for node in model.graph.node if node.op_type in ("Mul", "Div", "Pow"))
+    if any(node.output[0] not in lines for node in products):
+        scaled.clear()  # of two such inputs the product may be none
+    return Points((*_ordinary(turns), *_ordinary(scaled, LARGEST)), _ordinary(zeros))
 
 
-def _ordinary(points: Iterable[float]) -> tuple[float, ...]:
-    return tuple(sorted(p for p in points if ORDINARY[0] <= abs(p) <= ORDINARY[1]))
+def _ordinary(points: Iterable[float], most: float = ORDINARY[1]) -> tuple[float, ...]:
+    return tuple(sorted(p for p in points if ORDINARY[0] <= abs(p) <= most))
 
 
 def _turns_of(node: onnx.NodeProto) -> Iterator[float]:

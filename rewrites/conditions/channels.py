@@ -116,11 +116,12 @@ FEW_BITS = 64
 
 @hosted()
 def in_type_of(x: Fact, number: Float) -> Float | None:
-    """A number of an attribute, which is of float32, where the type of x has about the same one."""
-    if x.dtype not in LARGEST:
-        return None
-    sound = number == 0 or SMALLEST[x.dtype] / FEW_BITS <= abs(number) <= LARGEST[x.dtype]
-    return number if sound else None
+    """A number of an attribute, as ONNX keeps it, in float32, where the type of x has about the same one."""
+    return number if number == 0 or _has_about(x.dtype, abs(number)) else None
+
+
+def _has_about(dtype: int, size: float) -> bool:
+    return dtype in LARGEST and SMALLEST[dtype] / FEW_BITS <= size <= LARGEST[dtype]
 
 
 @hosted()

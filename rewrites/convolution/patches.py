@@ -22,7 +22,7 @@ from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewri
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, is_present
+from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant
 from egraph_opt.rewrites.convolution.padding import has_pixels
 from egraph_opt.rewrites.convolution.whole_image import is_no_double
 
@@ -182,6 +182,6 @@ def patches_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     how = rows_of(x, w, u)
     rows = reshape(transpose(reshape(x, how[0]), how[1]), how[2])
     made = rows @ transpose(reshape(w, how[3]), (1, 0))
-    for bias, total, known in ((none(), made, ()), (b, made + b, (is_present(b), is_constant_bias(b, w)))):
+    for bias, total, known in ((none(), made, ()), (b, made + b, (is_constant_bias(b, w),))):
         image = reshape(transpose(total, (0, 2, 1)), how[4])
         yield rewrite(conv(x, w, bias, u), image, *known, guard(varies(x)), inverse="of_patches")

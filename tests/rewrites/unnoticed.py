@@ -34,7 +34,7 @@ UNNOTICED: dict[str, int] = {
     "convolution.point_behind_transposed": 1,  # a bias that is computed, of which no term was found
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong
     "convolution.scale_below_shift": 1,  # of constants near the end of their type
-    "convolution.shift_before_conv": 3,  # of weights that are too large it goes wrong
+    "convolution.shift_before_conv": 4,  # of weights that are too large it goes wrong
     "convolution_sums.of_one_weight": 3,  # of constants near the end of their type
     "distributivity.product_of_sum": 2,  # of constants near the end of their type
     "elementwise.one_slope_for_all": 1,
@@ -51,6 +51,7 @@ UNNOTICED: dict[str, int] = {
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
     "normalization.bounded_variance": 1,
     "normalization.centred": 1,  # an epsilon of 0 shows where roundings do
+    "normalization.centred_before_scaling": 3,  # of constants near the end of their type
     "normalization.computed_in_float32": 1,
     "normalization.inner_axes": 3,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 6,  # of constants, those without elements only

@@ -40,10 +40,12 @@ PROVED = (
 """Of each kind of meaning one: movement, arithmetic, product, sum, exponential, window, cast, table."""
 
 OUTSIDE = {
+    "any_batchnorm_apart": "a constant overflows",
     "attention_of_doubles": "an operator rounds to float32",
     "constant_behind_as_pad": "a runtime lacks a kernel",
     "conv_between_turns": "it takes more axes than a proof looks at",
     "exchanged_twice": "it takes more axes than a proof looks at",
+    "factor_of_each_copy": "it takes more elements than a proof looks at",
     "its_own_inverse": "it takes more axes than a proof looks at",
     "leaky_relu_of_any_float": "a runtime lacks a kernel",
     "log_of_sum_of_exponentials": "a step has few digits",
@@ -60,6 +62,7 @@ OUTSIDE = {
     "rows_of_batches": "it takes more axes than a proof looks at",
     "scale_of_known_factor": "a constant overflows",
     "scale_overflows_in_weight": "a constant overflows",
+    "scaled_there_and_back": "a step has few digits",
     "scales_in_a_row": "a constant overflows",
     "shift_of_known_summand": "a constant overflows",
     "shift_overflows_in_product": "a constant overflows",

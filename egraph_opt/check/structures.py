@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -46,10 +46,10 @@ def with_structures(example: Example) -> Iterator[Example]:
         for sized in (example, *_larger(example, array)):
             for other in _matrices_like(_array(sized, place)):
                 yield replace(sized, operands=sized.operands.with_constant(place, other))
-    for one, other in permutations(matrices, 2):
-        if matrices[one].shape == matrices[other].shape and one < other and _is_square(matrices[one]):
-            for sized in (example, *_larger(example, matrices[one])):
-                yield from _pairs(sized, one, other)
+    for first, second in combinations(matrices, 2):
+        if matrices[first].shape == matrices[second].shape and _is_square(matrices[first]):
+            for sized in (example, *_larger(example, matrices[first])):
+                yield from _pairs(sized, first, second)
     yield from _of_one_axis_more(example)
     for place, array in _constants(example):
         if array.dtype.kind == "i" and array.ndim == 1:
@@ -64,7 +64,7 @@ def _constants(example: Example) -> list[tuple[int, Array]]:
 def _array(example: Example, place: int) -> Array:
     known = example.operands.values[place].const_value
     assert known is not None
-    return known.numpy()
+    return np.asarray(known.numpy())
 
 
 def _is_matrix(array: Array) -> bool:
@@ -184,8 +184,8 @@ def _orders(example: Example, place: int, order: Array) -> Iterator[Example]:
         longer = resized(example, {length}, length + 2)
         for made in _permutations(length + 2, int(order[0])):
             yield replace(longer, operands=longer.operands.with_constant(place, made.astype(order.dtype)))
-    steps = np.flatnonzero(np.diff(order)) if length > 2 and (np.diff(order) >= 0).all() else []
-    for step in steps:
+    rising = length > 2 and bool((np.diff(order) >= 0).all())
+    for step in np.flatnonzero(np.diff(order)) if rising else ():
         for at, value in ((step, order[step + 1]), (step + 1, order[step])):
             made = order.copy()
             made[at] = value
@@ -198,6 +198,4 @@ def _permutations(length: int, begin: int) -> Sequence[Array]:
     inner = np.arange(length)
     inner[1:3] = inner[1:3][::-1]
     turned = np.roll(np.arange(length), -begin)
-    return [
-        f(turned) for f in (lambda o: o, lambda o: o[middle], lambda o: o[inner], lambda o: o[::-1][inner])
-    ]
+    return [turned, turned[middle], turned[inner], turned[::-1][inner]]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewri
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant
+from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.padding import has_pixels
 from egraph_opt.rewrites.convolution.whole_image import is_no_double
 
@@ -59,7 +60,7 @@ def patches(x: Fact, apart: Dims, order: Permutation, dims: Dims, w: Fact) -> Pa
     kernel_order = (len(rows), *(rows.index(k) for k in inner))
     window = ConvWindow(sides, (0,) * (2 * axes), (1,) * axes, 1)
     last = (0, *range(2, 2 + axes), 1)
-    return Patches((*sizes, count), kernel_order, window, last, (*dims[:-1], count))  # type: ignore[arg-type]
+    return Patches((*sizes, count), kernel_order, window, last, (*dims[:-1], count))
 
 
 def _sides(x: Fact, apart: Dims) -> tuple[int, ...] | None:
@@ -68,13 +69,14 @@ def _sides(x: Fact, apart: Dims) -> tuple[int, ...] | None:
         return None
     if not all(symbolic.known_equal(a, b) for a, b in zip(apart[:2], x.shape[:2], strict=True)):
         return None
-    sides = apart[3::2]
-    for whole, count, side in zip(x.shape[2:], apart[2::2], sides, strict=True):
+    sides = list[int]()
+    for whole, count, side in zip(x.shape[2:], apart[2::2], apart[3::2], strict=True):
         if not isinstance(side, int) or side < 1:
             return None
         if not symbolic.known_equal(symbolic.product([count, side]), whole):
             return None
-    return sides if any(side > 1 for side in sides) else None  # type: ignore[return-value]
+        sides.append(side)
+    return tuple(sides) if max(sides) > 1 else None
 
 
 def _patched(g: Operands, order: tuple[int, ...], rows: tuple[int | str, ...]) -> Any:
@@ -133,22 +135,23 @@ class Rows(NamedTuple):
 @hosted()
 def rows_of(x: Fact, w: Fact, window: ConvWindow) -> Rows | None:
     """None where patches overlap, are padded or leave pixels out, or are single pixels."""
-    if x.shape is None or w.shape is None or len(x.shape) != len(w.shape) or not is_float_constant(w):
+    known = static_shape(w)
+    if x.shape is None or known is None or len(x.shape) != len(known) or not is_float_constant(w):
         return None
-    sides, axes = w.shape[2:], len(w.shape) - 2
+    sides, axes = known[2:], len(known) - 2
     plain = replace(window, strides=()) == ConvWindow((), (0,) * (2 * axes), (1,) * axes)
     if not plain or window.strides != sides or all(side == 1 for side in sides):
         return None
-    apart: list[Dim] = [*x.shape[:2]]
+    counts = list[int]()
     for dim, side in zip(x.shape[2:], sides, strict=True):
-        if not isinstance(dim, int) or not dim or dim % side:  # type: ignore[operator]
+        if not isinstance(dim, int) or not dim or dim % side:
             return None
-        apart += [dim // side, side]  # type: ignore[operator]
-    coarse, inner = range(2, 2 + 2 * axes, 2), range(3, 3 + 2 * axes, 2)
-    length, count = math.prod(w.shape[1:]), math.prod(apart[k] for k in coarse)  # type: ignore[type-var,arg-type]
-    image = (x.shape[0], w.shape[0], *(apart[k] for k in coarse))
-    rows = (x.shape[0], count, length)
-    return Rows(tuple(apart), (0, *coarse, 1, *inner), rows, (w.shape[0], length), image)  # type: ignore[arg-type]
+        counts.append(dim // side)
+    apart: tuple[Dim, ...] = (*x.shape[:2], *chain(*zip(counts, sides, strict=True)))
+    order = (0, *range(2, 2 + 2 * axes, 2), 1, *range(3, 3 + 2 * axes, 2))
+    length = math.prod(known[1:])
+    rows = (x.shape[0], math.prod(counts), length)
+    return Rows(apart, order, rows, (known[0], length), (x.shape[0], known[0], *counts))
 
 
 def _convolutions(rng: np.random.Generator) -> Iterator[Example]:

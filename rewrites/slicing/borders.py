@@ -20,8 +20,8 @@ from egraph_opt.operators import concat, pad
 from egraph_opt.operators.terms import cons, listed
 from egraph_opt.rewrites.slicing.reflection import along
 
-PADDED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
-"""Types that onnxruntime pads in every opset."""
+PADDED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
+"""Types that onnxruntime pads in every opset, and of which there are windows."""
 
 
 @hosted()
@@ -36,6 +36,12 @@ def border(c: Fact, x: Fact, axis: Axis, side: Int) -> Pads | None:
         return None
     count = int(c.shape[axis])  # type: ignore[arg-type]
     return along(len(x.shape), axis, 0 if side else count, count if side else 0)
+
+
+@hosted()
+def has_windows(x: Fact) -> bool:
+    """Of the ranks of images and sequences: dims and bounds that are joined stay what they are."""
+    return x.rank is not None and x.rank > 2
 
 
 @hosted()
@@ -59,6 +65,7 @@ def _borders(rng: np.random.Generator) -> Iterator[Example]:
         (concat(listed(g.input((1, 3, 2)), x), 2), "no constant"),
         (concat(listed(halves, g.input((1, 2, "L"))), 1), "lengths that are not known to be equal"),
         (concat(listed(fixed, halves, other), 1), "in between"),
+        (concat(listed(g.constant(np.zeros(2, np.float32)), g.input((3,))), 0), "no image"),
     )
 
 
@@ -67,7 +74,8 @@ def constant_borders(c: Tensor, x: Tensor, y: Tensor, xs: Tensors, a: Axis):
     """Concat(C, x, ..) = Pad(Concat(x, ..)), and Concat(.., x, C) likewise, for a C of one number"""
     why, rest = "any constant of one number is such a border", cons(x, xs)
     in_front = pad(concat(rest, a), "constant", border(c, x, a, 0), number_of(c))
-    yield rewrite(concat(cons(c, rest), a), in_front, guard(varies(x)), because=why)
+    yield rewrite(concat(cons(c, rest), a), in_front, guard(varies(x), has_windows(x)), because=why)
     for parts in ((x,), (y, x)):
         behind = pad(concat(listed(*parts), a), "constant", border(c, x, a, 1), number_of(c))
-        yield rewrite(concat(listed(*parts, c), a), behind, guard(varies(x)), because=why)
+        known = guard(varies(x), has_windows(x))
+        yield rewrite(concat(listed(*parts, c), a), behind, known, because=why)

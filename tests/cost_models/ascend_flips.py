@@ -117,8 +117,9 @@ def padded(amount: int) -> onnx.ModelProto:
 
 
 def strided(step: int) -> onnx.ModelProto:
+    """Windows with a pixel between them, of which no rows are made."""
     g = Graph(x=[1, 8, 240 * step])
-    return g.model(g.add("Sin", g.add("Conv", "x", g.weight(16, 8, step), g.weight(16), strides=[step])))
+    return g.model(g.add("Sin", g.add("Conv", "x", g.weight(16, 8, step - 1), g.weight(16), strides=[step])))
 
 
 def long_kernel(size: int) -> onnx.ModelProto:

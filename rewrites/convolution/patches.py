@@ -19,10 +19,11 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Dims, Permutation, Tensor
+from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.padding import has_pixels
 from egraph_opt.rewrites.convolution.whole_image import is_no_double
@@ -180,11 +181,12 @@ def _convolutions(rng: np.random.Generator) -> Iterator[Example]:
     source="Vision Transformer, arXiv 2010.11929",
     examples=_convolutions,
 )
-def patches_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+def patches_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, k: Int):
     """Conv(x, W, b) = Reshape(Transpose(rows @ W' + b)), the rows being Reshape(Transpose(Reshape(x)))"""
     how = rows_of(x, w, u)
     rows = reshape(transpose(reshape(x, how[0]), how[1]), how[2])
     made = rows @ transpose(reshape(w, how[3]), (1, 0))
     for bias, total, known in ((none(), made, ()), (b, made + b, (is_constant_bias(b, w),))):
         image = reshape(transpose(total, (0, 2, 1)), how[4])
-        yield rewrite(conv(x, w, bias, u), image, *known, guard(varies(x)), inverse="of_patches")
+        once = guard(varies(x), eq(w, node(k)))  # the weights of products are weights again
+        yield rewrite(conv(x, w, bias, u), image, *known, once, inverse="of_patches")

@@ -189,6 +189,9 @@ def test_what_proves_a_range_by_itself(source: str) -> None:
     y = g.add("Sub", g.add("Mul", x, g.constant(3)), x)
     model = g.model(g.add("Cast", y, to=FLOAT))
     result = outcome(model, LACKING)
+    if source == "looked up":  # all of it is another table
+        assert result.counts == {"Gather": 1}
+        return
     assert set(in_type(result.model, INT64)) <= {"Mod"} - ({"Mod"} if source != "a remainder" else set())
     assert "Sub" in in_type(result.model, INT32)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check.variants import arrays_of
 from egraph_opt.laws.law import Example
 
 SHARE = 0.25
@@ -22,9 +23,8 @@ Array = np.ndarray[Any, Any]
 
 def with_kept_sums(example: Example) -> Iterator[Example]:
     """Each constant of several numbers, something moved between two of the first, second and last element."""
-    for place, value in enumerate(example.operands.values):
-        array = None if value.const_value is None else value.const_value.numpy()
-        if array is not None and array.dtype.kind in "iuf" and array.size > 1:
+    for place, array in arrays_of(example).items():
+        if array.dtype.kind in "iuf" and array.size > 1:
             for other in _changed(array):
                 yield replace(example, operands=example.operands.with_constant(place, other))
 

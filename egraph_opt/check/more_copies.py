@@ -9,7 +9,7 @@ import numpy as np
 
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
-from egraph_opt.check.variants import dims_of, resized
+from egraph_opt.check.variants import arrays_of, dims_of, resized
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
 
@@ -34,9 +34,9 @@ def with_more_copies(example: Example) -> Iterator[Example]:
 
 def _of_another_copy(example: Example, size: int, whole: int) -> Iterator[Example]:
     """Each constant of that length with another number where the second copy begins."""
-    for place, value in enumerate(example.operands.values):
-        array = None if value.const_value is None else value.const_value.numpy().copy()
-        for axis in range(0 if array is None else array.ndim):
-            if array is not None and array.shape[axis] == whole and array.dtype.kind in "iuf":
-                np.moveaxis(array, axis, 0)[size] += array.dtype.type(1)
-                yield replace(example, operands=example.operands.with_constant(place, array))
+    for place, array in arrays_of(example).items():
+        for axis in range(array.ndim if array.dtype.kind in "iuf" else 0):
+            if array.shape[axis] == whole:
+                other = array.copy()
+                np.moveaxis(other, axis, 0)[size] += other.dtype.type(1)
+                yield replace(example, operands=example.operands.with_constant(place, other))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.variants import arrays_of
 from egraph_opt.laws.law import Example
 
 NEARLY = (1 + 4e-6, 1 - 4e-6, 1 + 9e-7)
@@ -34,8 +35,7 @@ def with_other_constants(example: Example, *, bits: bool = False) -> Iterator[Ex
     Args:
         bits: the law promises every bit, also of a NaN.
     """
-    operands = example.operands
-    constants = {k: v.const_value.numpy() for k, v in enumerate(operands.values) if v.const_value is not None}
+    operands, constants = example.operands, arrays_of(example)
     heads = {node.arguments[0].head.value for node in nodes_of(example) if node.head.name == "unary"}
     steps = bool(heads & STEPPING)
     for place, array in constants.items():

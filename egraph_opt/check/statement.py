@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from egraph_opt.check import tables
@@ -124,20 +125,19 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
         given["large_integers"] = given["huge_integers"] = tables.MIXED_INTEGERS
     choices = Choices() if fail is None else _near(side, budget.tries // 2, given)
     before, (first, tries) = choices.attempts, budget.attempts(fails=fail is not None)
-    enough, few, idle = min(ENOUGH, budget.terms // 2), 0, list[TriedTerm]()
+    enough, few, idle = min(ENOUGH, budget.terms // 2), 0, list[Example]()
     for example in built(side, choices, tries, fail=fail, **given):
         made = choices.attempts - before
         if (made > budget.fruitless and not count) or (made > first and count >= enough):
             break
-        turn = None if count < WHOLE else count
-        candidate = trying.candidate(example, reference=count % REFERENCE == 0, turn=turn)
+        is_idle = _has_empty_attribute(example)
+        if is_idle and few > budget.terms // IDLE:
+            idle.append(example)
+            continue
+        candidate = _candidate(trying, example, count)
         if candidate is None:
             continue
-        if _has_empty_attribute(example):
-            few += 1
-            if few > 1 + budget.terms // IDLE:
-                idle.append(candidate)
-                continue
+        few += is_idle
         choices.keep()
         count += 1
         together = waiting.setdefault((example.opset, example.limits), [])
@@ -147,9 +147,16 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
             together.clear()
         if count == budget.terms:
             break
-    for candidate in idle[: budget.terms - count]:
+    spare = filter(None, (_candidate(trying, example, count) for example in idle))
+    for candidate in islice(spare, budget.terms - count):
         waiting.setdefault((candidate.example.opset, candidate.example.limits), []).append(candidate)
     yield from (together for together in waiting.values() if together)
+
+
+def _candidate(trying: Trying, example: Example, count: int) -> TriedTerm | None:
+    """A term that is run, the next after so many."""
+    turn = None if count < WHOLE else count
+    return trying.candidate(example, reference=count % REFERENCE == 0, turn=turn)
 
 
 def _has_empty_attribute(example: Example) -> bool:

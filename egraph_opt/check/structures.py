@@ -18,7 +18,7 @@ import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.check.shorthands import transformed, with_argument
-from egraph_opt.check.variants import constant_like, dims_of, input_like, resized, with_leaves
+from egraph_opt.check.variants import arrays_of, constant_like, dims_of, input_like, resized, with_leaves
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -41,30 +41,20 @@ Array = np.ndarray[Any, Any]
 def with_structures(example: Example) -> Iterator[Example]:
     """Each constant matrix one of those, as large as it is and larger; two of one shape also each other's
     transpose or inverse; orders that are longer, of which two in the middle have changed places."""
-    matrices = {k: array for k, array in _constants(example) if _is_matrix(array)}
+    arrays = arrays_of(example)
+    matrices = {k: array for k, array in arrays.items() if _is_matrix(array)}
     for place, array in matrices.items():
         for sized in (example, *_larger(example, array)):
-            for other in _matrices_like(_array(sized, place)):
+            for other in _matrices_like(arrays_of(sized)[place]):
                 yield replace(sized, operands=sized.operands.with_constant(place, other))
     for first, second in combinations(matrices, 2):
         if matrices[first].shape == matrices[second].shape and _is_square(matrices[first]):
             for sized in (example, *_larger(example, matrices[first])):
                 yield from _pairs(sized, first, second)
     yield from _of_one_axis_more(example)
-    for place, array in _constants(example):
+    for place, array in arrays.items():
         if array.dtype.kind == "i" and array.ndim == 1:
             yield from _orders(example, place, array)
-
-
-def _constants(example: Example) -> list[tuple[int, Array]]:
-    values = enumerate(example.operands.values)
-    return [(k, value.const_value.numpy()) for k, value in values if value.const_value is not None]
-
-
-def _array(example: Example, place: int) -> Array:
-    known = example.operands.values[place].const_value
-    assert known is not None
-    return np.asarray(known.numpy())
 
 
 def _is_matrix(array: Array) -> bool:
@@ -132,7 +122,7 @@ def _of_one_axis_more(example: Example) -> Iterator[Example]:
 
 
 def _pairs(example: Example, one: int, other: int) -> Iterator[Example]:
-    first = _array(example, one)
+    first = arrays_of(example)[one]
     for matrix in _matrices(*first.shape):
         made = matrix.astype(first.dtype)
         seconds = [made, made.T]

@@ -64,6 +64,12 @@ def dims_of(value: ir.Value) -> Dims:
     return tuple(d if isinstance(d, int) else d.value for d in value.shape or ())
 
 
+def arrays_of(example: Example) -> dict[int, Any]:
+    """The arrays of an example's constants, by place."""
+    values = enumerate(example.operands.values)
+    return {k: value.const_value.numpy() for k, value in values if value.const_value is not None}
+
+
 def input_like(value: ir.Value, dims: Dims, dtype: int) -> tuple[ir.Value, Fact]:
     """An input of other dims, or of another type, under the same name."""
     shape = ir.Shape([d if d is not None else ir.SymbolicDim(None) for d in dims])

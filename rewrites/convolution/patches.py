@@ -25,6 +25,7 @@ from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
 from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
+from egraph_opt.rewrites.convolution.folded_images import folded
 from egraph_opt.rewrites.convolution.padding import has_pixels
 from egraph_opt.rewrites.convolution.whole_image import is_no_double
 
@@ -82,7 +83,7 @@ def _sides(x: Fact, apart: Dims) -> tuple[int, ...] | None:
 
 def _patched(g: Operands, order: tuple[int, ...], rows: tuple[int | str, ...]) -> Any:
     x = g.input(("N", 3, 4, 6))
-    return reshape(transpose(reshape(x, ("N", 3, 2, 2, 2, 3)), order), rows)
+    return folded(x, ("N", 3, 2, 2, 2, 3), order, rows)
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -90,9 +91,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     w, wide = g.random(18, 5), g.input(("N", 3, 4, 3))
     yield g.fires(_patched(g, (0, 2, 4, 3, 5, 1), ("N", 4, 18)) @ w)
     yield g.fires(_patched(g, (0, 2, 4, 1, 3, 5), ("N", 2, 2, 18)) @ w)
-    line = reshape(transpose(reshape(g.input((2, 4, 6)), (2, 4, 2, 3)), (0, 2, 1, 3)), (4, 12))
+    line = folded(g.input((2, 4, 6)), (2, 4, 2, 3), (0, 2, 1, 3), (4, 12))
     yield g.fires(line @ g.random(12, 3))
-    columns = reshape(transpose(reshape(wide, ("N", 3, 2, 2, 3, 1)), (0, 2, 4, 5, 3, 1)), ("N", 6, 6))
+    columns = folded(wide, ("N", 3, 2, 2, 3, 1), (0, 2, 4, 5, 3, 1), ("N", 6, 6))
     yield g.fires(columns @ g.random(6, 4))
     for made, why in (
         (_patched(g, (0, 4, 2, 3, 5, 1), ("N", 4, 18)) @ w, "patches are in another order"),
@@ -114,7 +115,7 @@ def of_patches(x: Tensor, a: Dims, p: Permutation, d: Dims, w: Tensor):
     """Reshape(Transpose(Reshape(x))) @ W = Reshape(Transpose(Conv(x, W'))) for rows that are patches of x"""
     how = patches(x, a, p, d, w)
     image = conv(x, transpose(reshape(w, how[0]), how[1]), none(), how[2])
-    rows = reshape(transpose(reshape(x, a), p), d) @ w
+    rows = folded(x, a, p, d) @ w
     sound = kernel(is_no_double(x), has_pixels(x))
     image = reshape(transpose(image, how[3]), how[4])
     yield rewrite(rows, image, sound, guard(varies(x)), inverse="patches_of_convolution")
@@ -184,7 +185,7 @@ def _convolutions(rng: np.random.Generator) -> Iterator[Example]:
 def patches_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, k: Int):
     """Conv(x, W, b) = Reshape(Transpose(rows @ W' + b)), the rows being Reshape(Transpose(Reshape(x)))"""
     how = rows_of(x, w, u)
-    rows = reshape(transpose(reshape(x, how[0]), how[1]), how[2])
+    rows = folded(x, how[0], how[1], how[2])
     made = rows @ transpose(reshape(w, how[3]), (1, 0))
     for bias, total, known in ((none(), made, ()), (b, made + b, (is_constant_bias(b, w),))):
         image = reshape(transpose(total, (0, 2, 1)), how[4])

@@ -32,14 +32,9 @@ def epsilon_before(k: Fact, x: Fact, epsilon: float) -> Float | None:
     Epsilons are float32, and neither so small that they vanish nor so large that nothing is beside them.
     Squares of halves may vanish where those of k times as much do not.
     """
-    if (
-        x.dtype == TensorProto.FLOAT16
-        or not k.const
-        or k.splat is None
-        or not epsilon > 0
-        or 0 in (k.shape or ())
-        or not fits.function(k, x)
-    ):
+    if x.dtype == TensorProto.FLOAT16 or not epsilon > 0 or not fits.function(k, x):
+        return None
+    if not k.const or k.splat is None or 0 in (k.shape or ()):
         return None
     factor = as_float(k.splat)
     if not 1e-9 < factor < 1e9 or factor == 1:

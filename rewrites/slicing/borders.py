@@ -11,13 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, Int, Number, Pads, Tensor, Tensors
 from egraph_opt.operators import concat, pad
 from egraph_opt.operators.terms import cons, listed
+from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.linear.joined_products import differ_along
 from egraph_opt.rewrites.slicing.reflection import along
 
 PADDED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
@@ -27,15 +28,11 @@ PADDED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 @hosted()
 def border(c: Fact, x: Fact, axis: Axis, side: Int) -> Pads | None:
     """The pads that add as many elements as a constant has: in front of x if side is 0, else behind it."""
-    if c.splat is None or not c.const or not c.is_static or c.dtype not in PADDED or x.shape is None:
+    dims = static_shape(c)
+    if c.splat is None or not c.const or not dims or c.dtype not in PADDED or not differ_along((c, x), axis):
         return None
-    if c.rank != len(x.shape) or axis >= len(x.shape) or not c.shape or not c.shape[axis]:
-        return None
-    pairs = enumerate(zip(c.shape, x.shape, strict=True))
-    if not all(k == axis or symbolic.known_equal(a, b) for k, (a, b) in pairs):
-        return None
-    count = int(c.shape[axis])  # type: ignore[arg-type]
-    return along(len(x.shape), axis, 0 if side else count, count if side else 0)
+    count = dims[axis]
+    return along(len(dims), axis, 0 if side else count, count if side else 0) if count else None
 
 
 @hosted()

@@ -18,9 +18,10 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, rule, table
 from egraph_opt.laws.sorts import Axis, Dims, Permutation, Slices, Tensor, Tensors
-from egraph_opt.operators import concat, reshape, slice_, transpose
+from egraph_opt.operators import concat, slice_
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.rewrites.convolution.folded_images import folded
 from egraph_opt.rewrites.slicing.concat import listing, operands_of
 from egraph_opt.rewrites.slicing.slice import taken_by
 
@@ -145,6 +146,6 @@ def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:
 def phases_are_folded(x: Tensor, xs: Tensors, s: Phases, a: Axis):
     """Concat(x[0::s, 0::s], x[1::s, 0::s], ..) = Reshape(Transpose(Reshape(x))) of all phases"""
     fold = fold_of_phases(x, s, a)
-    image, found = reshape(transpose(reshape(x, fold[0]), fold[1]), fold[2]), eq(s, phases(xs, a, x))
+    image, found = folded(x, fold[0], fold[1], fold[2]), eq(s, phases(xs, a, x))
     why = "views forget that they were slices"
     yield rewrite(concat(xs, a), image, found, guard(are_of_images(s, a)), because=why)

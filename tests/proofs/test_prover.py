@@ -41,6 +41,7 @@ PROVED = (
 
 OUTSIDE = {
     "any_batchnorm_apart": "a constant overflows",
+    "any_scale_beside_root": "a step overflows",
     "attention_of_doubles": "an operator rounds to float32",
     "constant_behind_as_pad": "a runtime lacks a kernel",
     "conv_between_turns": "it takes more axes than a proof looks at",
@@ -69,6 +70,7 @@ OUTSIDE = {
     "shift_that_is_a_mask": "a constant is infinite",
     "softplus_of_any_type": "a runtime lacks a kernel",
     "softplus_spelled_out": "a step overflows",
+    "sum_of_any_factors": "a constant overflows",
     "three_terms_at_once": "an old opset does not broadcast",
     "transposes_by_digits": "it takes more axes than a proof looks at",
     "turned_operand_in_gemm": "a runtime adds up large products in parts",

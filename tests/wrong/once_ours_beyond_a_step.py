@@ -5,11 +5,11 @@ from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Float, Tensor, exp, hosted, log, rewrite, sqrt
-from egraph_opt.laws.algebra import number_like
-from egraph_opt.operators import batchnorm, reshape
+from egraph_opt.laws.algebra import number_like, reciprocal
+from egraph_opt.operators import batchnorm, reduce, reshape
 from egraph_opt.rewrites.conditions.channels import channel_dims
 
-from . import is_single, of_one, wrong
+from . import fires_on, is_single, of_one, wrong
 
 HUGE = 3e38
 
@@ -61,3 +61,50 @@ def any_batchnorm_apart(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e
     k, d = s / sqrt(v + number_like(v, e)), channel_dims(x, s)
     whole = x * reshape(k, d) + reshape(b - m * k, d)
     yield rewrite(batchnorm(x, s, b, m, v, e), whole, are_of_type(x, s, b, m, v), because="apart")
+
+
+def _twice(g):
+    x, c = g.input((3,)), g.constant(np.full(3, HUGE, np.float32))
+    return x * c + x * c
+
+
+@wrong("reassociates", _twice, values=(0.3,))
+def sum_of_any_factors(x: Tensor, c: Tensor):
+    """x * c + x * c = x * (c + c)
+
+    Wrong of a constant of which twice as much is infinite.
+    """
+    yield rewrite(x * c + x * c, x * (c + c), are_factors(x, c), because="merged")
+
+
+@hosted()
+def are_factors(x: Fact, c: Fact) -> bool:
+    return c.const and x.dtype == c.dtype == T.FLOAT and x.rank == 1 and x.shape == c.shape
+
+
+def _root(x: Tensor, e: Tensor) -> Tensor:
+    return reciprocal(sqrt(reduce("ReduceMean", x * x, (0,), 1) + e))
+
+
+def _behind_root(least, scale):
+    def witness(g):
+        x = g.input((3,))
+        return x * _root(x, g.constant(np.float32(least))) * g.constant(np.float32(scale))
+
+    return witness
+
+
+@wrong("reassociates", _behind_root(1e-38, 1e25), values=(1e-30,), examples=fires_on(_behind_root(1e-5, 0.5)))
+def any_scale_beside_root(x: Tensor, e: Tensor, c: Tensor):
+    """(x * r) * c = x * (r * c) where r = 1 / Sqrt(ReduceMean(x * x) + e)
+
+    Wrong of a large c where x is 0, and r as large as a tiny e makes it.
+    """
+    root = _root(x, e)
+    yield rewrite(x * root * c, x * (root * c), are_numbers(x, e, c), because="one order of many")
+
+
+@hosted()
+def are_numbers(x: Fact, e: Fact, c: Fact) -> bool:
+    known = e.splat is not None and e.splat > 0 and c.splat is not None
+    return known and x.rank == 1 and x.dtype == e.dtype == c.dtype == T.FLOAT

@@ -184,8 +184,9 @@ def _attend(masked: bool) -> Any:
 
 
 def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
-    """Whether ONNX's Attention takes these operands: equal batches and heads, a mask of all scores.
+    """Whether ONNX's Attention takes these operands: equal batches, as many heads or one, a mask of all scores.
 
+    One head of keys and values is that of all queries, in ONNX by groups and here since products broadcast.
     onnxruntime refuses tensors without elements; dims that are symbols are taken for 1 or more.
     """
     if not is_available("Attention", opset) or any(f.shape is None for f in facts):
@@ -194,7 +195,9 @@ def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
     if not len(q) == len(k) == len(v) == 4 or 0 in (*q, *k, *v):
         return False
     equal = symbolic.known_equal
-    if not all(equal(q[axis], x[axis]) for x in (k, v) for axis in (0, 1)):
+    if not all(equal(q[0], x[0]) for x in (k, v)):
+        return False
+    if not k[1] == v[1] == 1 and not all(equal(q[1], x[1]) for x in (k, v)):
         return False
     for mask in masks:  # onnxruntime broadcasts the leading dims only
         if not 2 <= len(mask) <= 4 or not equal(mask[-2], q[2]) or not equal(mask[-1], k[2]):

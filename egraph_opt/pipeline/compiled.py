@@ -12,6 +12,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.assumption import Assumptions
+from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import select
 from egraph_opt.model.reading import read_model
 from egraph_opt.pipeline.limits import SATURATED_MEMORY
@@ -37,9 +38,10 @@ def cost_before(
         extracted: what was chosen.
         alone: asked, where something may be gained, what the compiler's laws make of the model by themselves.
     """
-    before = mean_cost(region.original, model, sizes) - extracted.fusion_saving
+    written = mean_cost(region.original, model, sizes)
+    before = written - extracted.fusion_saving  # by the compiler's laws on what others have made equal, too
     after = extracted.solution.cost
-    if not model.applied or not before > after * (1 + ROUNDING):
+    if not model.applied or not written > after * (1 + ROUNDING):
         return before
     compiled = alone()
     return max(compiled, after) if math.isfinite(compiled) else before
@@ -72,7 +74,7 @@ def compiled_alone(
     laws = tuple(
         law
         for law in select((), model.rulesets, original.exactness)
-        if original.left_out.isdisjoint((law.key, law.ruleset))
+        if original.left_out.isdisjoint((law.key, law.ruleset)) and _is_of_compiler(law, model)
     )
 
     def saturated(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -103,6 +105,15 @@ def compiled_alone(
     )
     in_time = all(part.prices.complete for part in found.walk())
     return found.written - found.fusion_saving if in_time else math.inf
+
+
+def _is_of_compiler(law: Law, model: CostModel) -> bool:
+    """Whether a law of the rulesets that a cost model wants is one of the target's compiler.
+
+    It recognises its kernels, and moves nothing that computes or carries less elsewhere unless a pass of its
+    own does.
+    """
+    return law.key in model.applied or law.kind != "move" or law.serves == "target"
 
 
 def finds_something(region: Region, model: CostModel) -> bool:

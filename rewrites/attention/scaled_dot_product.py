@@ -100,13 +100,15 @@ def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor, i: Int, w: Flag):
 
 
 def have_heads_of(v: Fact, q: Fact) -> bool:
-    """Matrices of equal batches and heads."""
-    return v.shape is not None and v.rank == q.rank == 4 and same_dims(v.shape[:2], q.shape and q.shape[:2])
+    """Matrices of equal batches, and as many heads or one, which is that of all."""
+    if v.shape is None or q.shape is None or not v.rank == q.rank == 4:
+        return False
+    return same_dims(v.shape[:1], q.shape[:1]) and (v.shape[1] == 1 or same_dims(v.shape[1:2], q.shape[1:2]))
 
 
 @hosted()
 def is_stack(q: Fact, w: Fact) -> bool:
-    """Matrices of equal batches and heads, computed at run time."""
+    """Matrices of equal batches, and of one head or as many, computed at run time."""
     return have_heads_of(w, q) and not q.const and not w.const
 
 
@@ -222,9 +224,11 @@ def mask_of_condition(q: Tensor, k: Tensor, c: Tensor, n: Tensor, z: Tensor, s: 
 
 
 @hosted()
-def is_values(v: Fact, q: Fact) -> bool:
-    """The values have the batches and heads of the queries."""
-    return have_heads_of(v, q) and not v.const
+def is_values(v: Fact, k: Fact, q: Fact) -> bool:
+    """The values have the batches and heads of the keys: those of the queries, or one head for all of them."""
+    if v.const or v.shape is None or k.shape is None or not have_heads_of(v, q):
+        return False
+    return same_dims(v.shape[:2], k.shape[:2])
 
 
 @hosted()
@@ -253,9 +257,12 @@ def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(inside(mask + given, SINGLE) @ v)
     single = [g.input(d) for d in dims]
     yield g.fires(softmax("Softmax", scores(single[0], single[1], 0.5), LAST) @ single[2])
+    keys, one = g.input(("N", 1, "M", 4)), g.input(("N", 1, "M", 5))
+    yield g.fires(softmax("Softmax", scores(single[0], keys, 0.5), LAST) @ one)
     doubles = [g.input(("N", 3, 4, 4), TensorProto.DOUBLE) for _ in range(2)]
     yield g.fires(softmax("Softmax", scores(*doubles, 0.25), LAST) @ doubles[0])
     yield from g.near_misses(
+        (softmax("Softmax", scores(single[0], keys, 0.5), LAST) @ single[2], "keys are shared, values not"),
         (inside(given, TensorProto.DOUBLE) @ v, "the operator computes in float32"),
         (inside(given, SINGLE, SINGLE) @ single[2], "the weights are not rounded"),
         (inside(cast(given, SINGLE) + g.input(("L", "M")), SINGLE) @ v, "the mask is not of float16"),
@@ -272,7 +279,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int, w: Flag
 
     A Softmax of float16 that is computed in float32 is the operator's softmax_precision.
     """
-    given, values = scores(q, k, s), (has_exact_root(s, q), *kernel(is_values(v, q), is_above_zero(s)))
+    given, values = scores(q, k, s), (has_exact_root(s, q), *kernel(is_values(v, k, q), is_above_zero(s)))
     yield equal(weights(given, LAST, w) @ v, attention(q, k, v, s, w), *values)
     whole, known = masked_attention(q, k, v, m, s, w), (*values, *kernel(masks_scores(m, q, k)))
     logits = beside("Add", given, m, i)

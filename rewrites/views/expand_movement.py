@@ -1,7 +1,8 @@
-"""Expand moves behind products and reductions, so that they compute less.
+"""Expand moves behind products, reductions and transposes, so that they compute or move less.
 
 Expand(x) @ y -> Expand(x @ y), likewise y @ Expand(x)
 Mean_a(Expand(x)) -> Expand(Mean_a(x)), likewise Max and Min; sums and norms along axes of x
+Transpose(Expand(x)) -> Expand(Transpose(x))
 Concat(Expand(x), y) @ W -> Expand(x) @ V + y @ U      for parts V and U of W
 
 `expand` has operators that work element by element.
@@ -17,7 +18,7 @@ from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, Slices, String, Tensor
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, Permutation, Slices, String, Tensor
 from egraph_opt.operators import (
     Literal,
     concat,
@@ -28,6 +29,7 @@ from egraph_opt.operators import (
     reshape,
     shape_of,
     slice_,
+    transpose,
 )
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
@@ -187,6 +189,37 @@ def past_reduce(kind: String, x: Tensor, a: Axes, t: Tensor, dims: Dims):
     yield rewrite(z, expand(reduce(kind, x, a, 1), target), same_rank(x, wide), because=LESS)
     full = reshape(x, full_dims(x, wide))
     yield rewrite(z, expand(reduce(kind, full, a, 1), target), because=LESS)
+
+
+# --- transposes -----------------------------------------------------------------------------------------
+
+
+@hosted()
+def target_of_transposed(x: Fact, wide: Fact, p: Permutation) -> Dims | None:
+    """The target of an Expand from x transposed to what x is expanded to, transposed likewise."""
+    own = led(x, wide)
+    if own is None or wide.shape is None:
+        return None
+    return target_of(tuple(own[k] for k in p), tuple(wide.shape[k] for k in p))
+
+
+def _transposes(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, like = g.input(("N", 1, 3)), g.input(("N", "L"))
+    yield g.fires(transpose(expand(x, (1, 4, 3)), (0, 2, 1)))
+    yield g.fires(transpose(expand(g.input((2, 3)), (4, 2, 3)), (1, 0, 2)))
+    yield g.fires(transpose(expand(g.input((3, 1), INT64), (3, 5)), (1, 0)))
+    yield g.near_miss(transpose(expand_to(g.input(("N", 1)), shape_of(like, 0, 2)), (1, 0)), why="no numbers")
+
+
+@law("expand", numerics="bitwise", kind="move", serves="traffic", examples=_transposes, uses=(moves,))
+def past_transpose(x: Tensor, t: Tensor, dims: Dims, p: Permutation):
+    """Transpose(Expand(x)) = Expand(Transpose(x)), of x with leading ones where it needs some"""
+    wide = moved("Expand", x, t, dims)
+    z, target = transpose(wide, p), target_of_transposed(x, wide, p)
+    yield rewrite(z, expand(transpose(x, p), target), same_rank(x, wide), because="less is moved")
+    full = reshape(x, full_dims(x, wide))
+    yield rewrite(z, expand(transpose(full, p), target), because="less is moved")
 
 
 # --- parts of an operand --------------------------------------------------------------------------------

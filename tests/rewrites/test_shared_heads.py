@@ -53,6 +53,14 @@ def test_heads_are_not_repeated(groups: int, count: int, opset: int) -> None:
     assert result.report.cost.after < 0.8 * result.report.cost.before
 
 
+@pytest.mark.parametrize("mask", [False, True])
+def test_one_head_for_all_is_one_operator(mask: bool) -> None:
+    """ONNX's Attention has groups of heads of its own."""
+    whole = _attention(1, 3, opset=23, mask=mask)
+    assert optimized(whole) == {"Attention": 1}
+    check_settled(whole, "ascend:910b4")
+
+
 def test_nor_where_their_shape_is_computed() -> None:
     assert not {"Expand", "Tile"} & set(optimized(_attention(2, 4, opset=17, by="a computed Expand")))
 

@@ -184,7 +184,7 @@ def _attend(masked: bool) -> Any:
 
 
 def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
-    """Whether ONNX's Attention takes these operands: equal batches, as many heads or one, a mask of all scores.
+    """Whether ONNX's Attention takes these operands: equal batches, heads or one, a mask of all scores.
 
     One head of keys and values is that of all queries, in ONNX by groups and here since products broadcast.
     onnxruntime refuses tensors without elements; dims that are symbols are taken for 1 or more.

@@ -225,7 +225,7 @@ def mask_of_condition(q: Tensor, k: Tensor, c: Tensor, n: Tensor, z: Tensor, s: 
 
 @hosted()
 def is_values(v: Fact, k: Fact, q: Fact) -> bool:
-    """The values have the batches and heads of the keys: those of the queries, or one head for all of them."""
+    """The values have the batches and heads of the keys: those of the queries, or one head for all."""
     if v.const or v.shape is None or k.shape is None or not have_heads_of(v, q):
         return False
     return same_dims(v.shape[:2], k.shape[:2])

@@ -54,4 +54,4 @@ def test_a_model_comes_back_smaller_and_answers_as_before(name: str) -> None:
 def test_a_target_with_pseudo_operators_of_its_own_gets_what_its_opset_can_say(name: str) -> None:
     report = optimize(installed(name), "ascend", strict=True).report
     assert report.verification.status == "passed"
-    assert report.cost.after < 0.97 * report.cost.before < 0.6 * report.cost.written
+    assert report.cost.after < 0.97 * report.cost.before < 0.8 * report.cost.written

@@ -110,10 +110,9 @@ def compiled_alone(
 def _is_of_compiler(law: Law, model: CostModel) -> bool:
     """Whether a law of the rulesets that a cost model wants is one of the target's compiler.
 
-    It recognises its kernels, and moves nothing that computes or carries less elsewhere unless a pass of its
-    own does.
+    It recognises its kernels; so that less is computed or carried it moves what its own passes do.
     """
-    return law.key in model.applied or law.kind != "move" or law.serves == "target"
+    return law.key in model.applied or law.kind != "move" or law.serves not in ("arithmetic", "traffic")
 
 
 def finds_something(region: Region, model: CostModel) -> bool:

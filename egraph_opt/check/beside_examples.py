@@ -13,6 +13,7 @@ from egraph_opt.check.around_images import with_windows_around_images
 from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.followed_sizes import with_followed_sizes
 from egraph_opt.check.kept_sums import with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
@@ -22,6 +23,7 @@ from egraph_opt.check.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.other_bytes import with_other_bytes
 from egraph_opt.check.other_constants import with_other_constants
+from egraph_opt.check.other_layers import with_other_layers
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.structures import with_structures
 from egraph_opt.check.ties import with_tied_comparisons
@@ -52,7 +54,7 @@ RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
     *(with_other_bytes, with_structures, with_numbers_beyond_halves),
-    *(with_turned_slices, with_more_copies),
+    *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
 )
 """What changes in several things at once."""
 

@@ -47,6 +47,9 @@ BETWEEN_FLOATS = {
 }
 """Integers that floats of as many bits, in which a host function may compute, do not count to."""
 
+TINY_BESIDE_LARGE = (1e-38, 1e25)
+"""Numbers of which, or of whose roots, quotients leave the range of float32 and products do not."""
+
 HIGH_POWER, BENEATH = 6, 1e-3
 """An exponent, and a factor of what is raised: without it large numbers leave the range of their type."""
 
@@ -68,7 +71,7 @@ ADDING_NOTHING = frozenset({"leaf", "unary", "expand", "reshape", "transpose", "
 
 
 def with_other_magnitudes(example: Example) -> Iterator[Example]:
-    """Each small constant of floats near the end of its type, beside ones; all alike with one of several
+    """Each small constant of floats near the end of its type, beside ones, or tiny beside a large one; all alike with one of several
     inputs, so that two have a product, or a sum; beyond the types that are cast to; integers between floats;
     beneath high powers; along axes of many factors.
 
@@ -184,6 +187,11 @@ def _with_a_huge_one(example: Example) -> Iterator[Example]:
         if np.prod(_lengths(values[huge].shape)) <= tables.KNOWN_ELEMENTS:
             numbers = dict.fromkeys(constants, 1.0) | {huge: _most(values[huge])}
             yield replace(example, operands=with_numbers(example.operands, numbers))
+        for large in constants:
+            if large != huge:
+                pair = dict(zip((huge, large), TINY_BESIDE_LARGE, strict=True))
+                numbers = dict.fromkeys(constants, 1.0) | pair
+                yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _all_alike(example: Example) -> Iterator[Example]:

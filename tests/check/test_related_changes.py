@@ -10,19 +10,23 @@ from onnx import TensorProto, parser
 
 from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.crossed import with_crossed_operands
+from egraph_opt.check.followed_sizes import with_followed_sizes
 from egraph_opt.check.inputs import Inputs
 from egraph_opt.check.kept_sums import with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.other_layers import with_other_layers
 from egraph_opt.check.roles import roles_of
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.sizes import PATTERNS
 from egraph_opt.check.ties import with_tied_comparisons
-from egraph_opt.check.variants import without_names
+from egraph_opt.check.variants import dims_of, without_names
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
-from egraph_opt.operators import binary, cast, dequantize, none, reduce, unary
+from egraph_opt.operators import binary, cast, dequantize, expand, none, output, reduce, reshape, unary
 from egraph_opt.operators.norm_pools import lp_pool
+from egraph_opt.operators.recurrent import RecurrentLayer, recurrent
+from egraph_opt.operators.terms import listed
 from egraph_opt.operators.windows import PoolWindow
 
 
@@ -139,6 +143,32 @@ def test_constants_are_beyond_what_is_cast_to_and_powers_are_high() -> None:
     assert 6 in [made.term.arguments[0].head.value for made in with_other_magnitudes(pooled)]
     product = example(lambda g: reduce("ReduceProd", g.input((3,)), (0,), 1))
     assert (200,) in [made.operands.facts[0].shape for made in with_other_magnitudes(product)]
+
+
+def test_dims_of_views_follow_a_size() -> None:
+    def copies(g: Operands):
+        return reshape(expand(reshape(g.input((1, 2)), (1, 1, 2)), (1, 3, 2)), (3, 2))
+
+    made = [dims_of(each.operands.values[0]) for each in with_followed_sizes(example(copies))]
+    assert {(2, 2), (3, 2), (1, 4), (1, 6)} == set(made)
+    assert made.count((3, 2)) > 1  # three rows: of each three copies, or nine of one
+
+
+def test_a_layer_is_one_of_every_kind_with_halves_of_a_bias_in_their_relation() -> None:
+    layer = RecurrentLayer("RNN", (("direction", "forward"), ("hidden_size", 2)))
+
+    def run(g: Operands):
+        bias = g.constant(np.array([[1.0, 2.0, -1.0, -2.0]], np.float32))
+        weights = listed(g.random(1, 2, 3), g.random(1, 2, 2), bias, none())
+        return output(recurrent(g.input((4, 1, 3)), weights, none(), none(), none(), layer), 1)
+
+    made = list(with_other_layers(example(run)))
+    kinds = [dict(n.arguments[5].head.value.settings) | {"kind": n.arguments[5].head.value.kind}
+             for each in made for n in nodes_of(each) if n.head.name == "recurrent"]  # fmt: skip
+    assert [kind["kind"] for kind in kinds] == ["GRU", "LSTM", "GRU", "RNN"]
+    assert [kind.get("linear_before_reset", 0) for kind in kinds] == [0, 0, 1, 0]
+    assert kinds[-1]["direction"] == "reverse"
+    assert constants(made[0])[0] == [[1, 2, 1, 2, 1, 2, -1, -2, -1, -2, -1, -2]]
 
 
 def test_dims_without_names_differ_along_any_axis() -> None:

@@ -71,9 +71,9 @@ ADDING_NOTHING = frozenset({"leaf", "unary", "expand", "reshape", "transpose", "
 
 
 def with_other_magnitudes(example: Example) -> Iterator[Example]:
-    """Each small constant of floats near the end of its type, beside ones, or tiny beside a large one; all alike with one of several
-    inputs, so that two have a product, or a sum; beyond the types that are cast to; integers between floats;
-    beneath high powers; along axes of many factors.
+    """Each small constant of floats near the end of its type, beside ones, or tiny beside a large one; all
+    alike with one of several inputs, so that two have a product, or a sum; beyond the types that are cast to;
+    integers between floats; beneath high powers; along axes of many factors.
 
     Axes of one are longer as well: a sum of one overflows nothing.
     """

@@ -66,7 +66,8 @@ def _with_rows(example: Example, node: Expression, old: str, new: str) -> Operan
     places = [place_of_leaf(w) for w in weights]
     if len(weights) != len(HALVES) + 1 or min(places[:2]) < 0 or places[3] >= 0:
         return None
-    values, facts = [*example.operands.values], [*example.operands.facts]
+    operands: Operands = example.operands
+    values, facts = [*operands.values], [*operands.facts]
     for place, parts in zip(places, HALVES, strict=False):
         if place < 0:
             continue
@@ -82,4 +83,4 @@ def _with_rows(example: Example, node: Expression, old: str, new: str) -> Operan
         halves = np.split(value.const_value.numpy(), parts, 1)
         more = [np.take(half, np.arange(size) % half.shape[1], 1) for half in halves]
         values[place], facts[place] = constant_like(value, np.concatenate(more, 1))
-    return replace(example.operands, values=values, facts=facts)
+    return replace(operands, values=values, facts=facts)

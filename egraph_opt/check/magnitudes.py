@@ -173,9 +173,10 @@ def _consists_of(functions: frozenset[str], example: Example) -> bool:
 
 
 def floats_of(example: Example) -> tuple[list[int], list[int]]:
-    """The places of constants of floats, and of inputs."""
+    """The places of constants of floats, and of inputs, which are in the terms; examples share operands."""
     pairs = zip(example.operands.values, example.operands.facts, strict=True)
-    floats = [(k, value) for k, (value, known) in enumerate(pairs) if known.dtype in ALL_FLOATS]
+    used = {place_of_leaf(node) for node in nodes_of(example)}
+    floats = [(k, v) for k, (v, known) in enumerate(pairs) if k in used and known.dtype in ALL_FLOATS]
     constants = [k for k, value in floats if value.const_value is not None]
     return constants, [k for k, value in floats if value.const_value is None]
 
@@ -187,11 +188,10 @@ def _with_a_huge_one(example: Example) -> Iterator[Example]:
         if np.prod(_lengths(values[huge].shape)) <= tables.KNOWN_ELEMENTS:
             numbers = dict.fromkeys(constants, 1.0) | {huge: _most(values[huge])}
             yield replace(example, operands=with_numbers(example.operands, numbers))
-        for large in constants:
-            if large != huge:
-                pair = dict(zip((huge, large), TINY_BESIDE_LARGE, strict=True))
-                numbers = dict.fromkeys(constants, 1.0) | pair
-                yield replace(example, operands=with_numbers(example.operands, numbers))
+    single = [k for k in constants if np.prod(_lengths(values[k].shape)) == 1]
+    for pair in permutations(single, 2):
+        numbers = dict.fromkeys(constants, 1.0) | dict(zip(pair, TINY_BESIDE_LARGE, strict=True))
+        yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _all_alike(example: Example) -> Iterator[Example]:

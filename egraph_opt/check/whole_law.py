@@ -18,12 +18,13 @@ from egraph_opt.check.scope import host_tally
 from egraph_opt.check.sides import sides_of
 from egraph_opt.check.statement import TrialBudget, tried
 from egraph_opt.check.trying import Trying, place_of
+from egraph_opt.check.used_operands import examples_of
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import EgraphOptError
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.dropping import asking_kernels
-from egraph_opt.laws.law import Example, Law, statements, written_examples
+from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.messages import told
 from egraph_opt.pipeline.collection import collected_rarely
 
@@ -131,7 +132,7 @@ def _breaking(law: Law) -> Iterator[None]:
 
 
 def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawReport:
-    written = written_examples(law, np.random.default_rng(0))
+    written = examples_of(law)
     gate = Gate(law, Trying(law), written, MOST_FRUITLESS if terms >= TERMS else FRUITLESS)
     with host_tally() as hosts:
         gate.examples(written)

@@ -113,9 +113,8 @@ class Operands:
 
     def with_leaf(self, value: ir.Value, known: Fact) -> Operands:
         """The same leaves and one more behind them, under a name of its own."""
-        made = ir.Value(
-            name=f"x{len(self.values)}", type=value.type, shape=value.shape, const_value=value.const_value
-        )
+        name = f"{'x' if value.const_value is None else 'c'}{len(self.values)}"
+        made = ir.Value(name=name, type=value.type, shape=value.shape, const_value=value.const_value)
         return Operands(self.rng, [*self.values, made], [*self.facts, known])
 
     def fires(self, term: Any, **limits: int) -> Example:

@@ -20,6 +20,7 @@ from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_copies import with_more_copies
 from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import PICKY, Made, neighbours
+from egraph_opt.check.newer_settings import with_newer_settings
 from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.other_bytes import with_other_bytes
 from egraph_opt.check.other_constants import with_other_constants
@@ -53,7 +54,7 @@ SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
-    *(with_other_bytes, with_structures, with_numbers_beyond_halves),
+    *(with_other_bytes, with_structures),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
 )
 """What changes in several things at once."""
@@ -105,12 +106,15 @@ def related(
     """What differs from examples in several things that belong together, of each kind so many.
 
     Args:
-        bits: the law promises every bit.
+        bits: the law promises every bit, which onnxruntime does not keep of halves that are out of range on
+            the way: between nodes that it computes in float32 it does not round.
     """
     plain, ranges = _not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
-    for changed in (*RELATED, partial(with_other_constants, bits=bits), ranges):
+    halves = () if bits else (with_numbers_beyond_halves,)
+    for changed in (*RELATED, *halves, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, STRUCTURES) if changed is with_structures else most
         yield from spread([other for example in plain for other in changed(example)], wanted)
+    yield from spread([other for example in examples for other in with_newer_settings(example)], most)
     yield from map(without_names, plain)
 
 

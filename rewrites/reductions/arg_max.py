@@ -2,6 +2,7 @@
 
 ArgMax(Softmax(x)) -> ArgMax(x) along the same axis, ArgMin(LogSoftmax(x)) likewise
 ArgMax(x) -> Cast(x[1] > x[0]) of two elements, ArgMin likewise
+GatherElements(x, ArgMax(x)) -> ReduceMax(x)
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
 from egraph_opt.laws.sorts import Axis, Flag, Name, Slices, String, Tensor
-from egraph_opt.operators import arg_reduce, binary, cast, reshape, slice_, softmax
+from egraph_opt.operators import arg_reduce, binary, cast, gather_elements, reduce, reshape, slice_, softmax
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
+from egraph_opt.rewrites.reductions.greatest import alone
 
 
 @hosted()
@@ -92,3 +94,33 @@ def of_two(x: Tensor, arg: String, axis: Axis, keepdims: Flag, last: Flag):
     known = (is_pair(x, axis), kernel(are_compared(x)))
     wins = cast(binary(second_wins(arg, last), second, first), TensorProto.INT64)
     yield rewrite(place, reshape(wins, known_dims(place)), *known, because="comparing forgets the axis")
+
+
+# --- what is chosen -------------------------------------------------------------------------------------
+
+
+@hosted()
+def extreme_of(arg: str) -> Name:
+    """The reduction that takes the element which is chosen."""
+    return "ReduceMax" if arg == "ArgMax" else "ReduceMin"
+
+
+def _chosen(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, small = g.input(("N", 5, 3)), g.input(("N", 5, 3)), g.input((4, 3), TensorProto.INT16)
+    for arg in ("ArgMax", "ArgMin"):
+        yield g.fires(gather_elements(x, arg_reduce(arg, x, 1, 1, 0), 1))
+        yield g.fires(gather_elements(x, arg_reduce(arg, x, 2, 1, 1), 2))
+    yield from g.near_misses(
+        (gather_elements(y, arg_reduce("ArgMax", x, 1, 1, 0), 1), "of another tensor"),
+        (gather_elements(x, arg_reduce("ArgMax", x, 1, 1, 0), 2), "along another axis"),
+        (gather_elements(small, arg_reduce("ArgMin", small, 0, 1, 0), 0), "no type of ReduceMin"),
+    )
+
+
+@law("arg_max", numerics="finite", kind="merge", serves="traffic", examples=_chosen)
+def chosen_elements(x: Tensor, arg: String, axis: Axis, last: Flag):
+    """GatherElements(x, ArgMax(x)) = ReduceMax(x) along the same axis"""
+    chosen = gather_elements(x, arg_reduce(arg, x, axis, 1, last), axis)
+    made = reduce(extreme_of(arg), x, alone(axis), 1)
+    yield rewrite(chosen, made, are_compared(x), because="forgets where it was")

@@ -1,4 +1,4 @@
-"""TopK behind a cast that widens takes what was cast."""
+"""TopK behind a cast that widens takes what was cast; what ArgMax chooses is an extreme."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 
-from ..knowledge_bases.graphs import Dims, Graph, check_settled, check_untouched, outcome
+from ..knowledge_bases.graphs import Dims, Graph, check_settled, check_untouched, optimized, outcome
 
 
 def _greatest(narrow: int, wide: int, dims: Dims, opset: int = 17, **settings: int) -> onnx.ModelProto:
@@ -48,3 +48,17 @@ def test_places_alone_and_a_count_that_is_computed() -> None:
     known, other = (g.add_many("TopK", x, k, outputs=2)[1] for k in (g.constant([2]), count))
     found = outcome(g.model(known, other, dtypes=dict.fromkeys((known, other), T.INT64)))
     assert found.counts == Counter(TopK=2, Cast=1, Reshape=1)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 21])
+@pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
+def test_the_element_that_is_chosen_is_an_extreme(kind: str, opset: int) -> None:
+    g = Graph(x=["N", 6])
+    model = g.model(g.add("GatherElements", "x", g.add(kind, "x", axis=-1), axis=1), opset=opset)
+    assert optimized(model) == {kind.replace("Arg", "Reduce"): 1}
+
+
+def test_the_element_of_another_tensor_stays() -> None:
+    g = Graph(x=[3, 6], y=[3, 6])
+    model = g.model(g.add("GatherElements", "y", g.add("ArgMax", "x", axis=1), axis=1))
+    assert optimized(model) == {"ArgMax": 1, "GatherElements": 1}

@@ -6,7 +6,6 @@ The sum has no format of its own, and transposes and views move past it.
 """
 
 from collections.abc import Iterator
-from math import prod
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from egraph_opt.rewrites.convolution.resized import looks_at_one
 @hosted()
 def dims_of_one_output(w: Fact, window: ConvWindow) -> Dims | None:
     """The dims of a weight as a factor of channels, where there is one output channel."""
-    if w.shape is None or window.group != 1 or w.shape[0] != 1 or prod(w.shape[2:]) != 1:
+    if w.shape is None or window.group != 1 or w.shape[0] != 1 or any(k != 1 for k in w.shape[2:]):
         return None
     return w.shape[1:]
 

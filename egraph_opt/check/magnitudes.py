@@ -173,10 +173,9 @@ def _consists_of(functions: frozenset[str], example: Example) -> bool:
 
 
 def floats_of(example: Example) -> tuple[list[int], list[int]]:
-    """The places of constants of floats, and of inputs, which are in the terms; examples share operands."""
+    """The places of constants of floats, and of inputs."""
     pairs = zip(example.operands.values, example.operands.facts, strict=True)
-    used = {place_of_leaf(node) for node in nodes_of(example)}
-    floats = [(k, v) for k, (v, known) in enumerate(pairs) if k in used and known.dtype in ALL_FLOATS]
+    floats = [(k, value) for k, (value, known) in enumerate(pairs) if known.dtype in ALL_FLOATS]
     constants = [k for k, value in floats if value.const_value is not None]
     return constants, [k for k, value in floats if value.const_value is None]
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import replaced, with_argument
-from egraph_opt.check.variants import Dims, dims_of, with_input
+from egraph_opt.check.variants import Dims, with_dims
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 from egraph_opt.operators.linear import ConvWindow
@@ -46,7 +47,8 @@ def with_newer_settings(example: Example) -> Iterator[Example]:
     changed = [other for node in nodes_of(example) for other in _otherwise(node)]
     if not changed:
         return
-    roomy = [_with_room(replace(example, opset=max(example.opset, NEWEST)), more) for more in ROOM]
+    newest = replace(example, opset=max(example.opset, NEWEST))
+    roomy = [with_dims(newest, partial(_grown, more)) for more in ROOM]
     for each, (node, other) in product(roomy, changed):
         yield replace(each, term=replaced(each.term, {node: other}))
 
@@ -70,11 +72,6 @@ def _values(operator: str, value: Any) -> Iterator[Any]:
         yield from (tuple(sorted({**given, name: v}.items())) for name, v in ADDED if given.get(name) != v)
 
 
-def _with_room(example: Example, more: int) -> Example:
-    """Inputs with larger images."""
-    for value in example.operands.values if more else ():
-        dims = dims_of(value)
-        if value.const_value is None and len(dims) > 2:
-            grown: Dims = tuple(d + more if isinstance(d, int) and k > 1 else d for k, d in enumerate(dims))
-            example = with_input(example, value, grown)
-    return example
+def _grown(more: int, dims: Dims) -> Dims:
+    """Those of a larger image."""
+    return tuple(d + more if isinstance(d, int) and k > 1 else d for k, d in enumerate(dims))

@@ -174,7 +174,7 @@ def resized(example: Example, sizes: Collection[int], new: int) -> Example:
     return with_leaves(example, leaf)
 
 
-def _with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
+def with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
     """Inputs of other shapes; constants stay as they are."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
@@ -187,11 +187,11 @@ def _with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
 
 def without_names(example: Example) -> Example:
     """All dims of inputs unknown, and not known to be equal."""
-    return _with_dims(example, lambda dims: (None,) * len(dims))
+    return with_dims(example, lambda dims: (None,) * len(dims))
 
 
 def _replaced(example: Example, old: int, new: int | str) -> Example:
-    return _with_dims(example, lambda dims: tuple(new if d == old else d for d in dims))
+    return with_dims(example, lambda dims: tuple(new if d == old else d for d in dims))
 
 
 def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
@@ -238,7 +238,7 @@ def small_ones(example: Example) -> Iterator[Example]:
     """Inputs whose axes, counted from the last, are of 1 or 2 elements."""
     rank = max((len(dims_of(v)) for v in example.operands.values if v.const_value is None), default=0)
     for sizes in product((1, 2), repeat=rank) if rank <= MOST_SMALL else ():
-        yield _with_dims(example, partial(_as_many, sizes))
+        yield with_dims(example, partial(_as_many, sizes))
 
 
 def _as_many(sizes: Dims, dims: Dims) -> Dims:
@@ -248,7 +248,7 @@ def _as_many(sizes: Dims, dims: Dims) -> Dims:
 def long_ones(example: Example) -> Iterator[Example]:
     """Sizes that integers of 16 bits do not count to, and what float32 does not, of which nothing is made."""
     single, nothing = (
-        _with_dims(example, lambda dims, to=to: tuple(to if isinstance(d, str) else d for d in dims))  # type: ignore[misc]
+        with_dims(example, lambda dims, to=to: tuple(to if isinstance(d, str) else d for d in dims))  # type: ignore[misc]
         for to in (1, 0)
     )
     for made in with_sizes(single, lambda size: BEYOND_16_BITS if size > 1 else size):
@@ -257,8 +257,8 @@ def long_ones(example: Example) -> Iterator[Example]:
     yield from with_sizes(nothing, lambda size: BEYOND_FLOATS if size else 0)
     inputs = [known.dtype for value, known in _pairs(example) if value.const_value is None]
     if OF_ONE_BYTE.issuperset(inputs) and operators_in(roots_of(example)) & ADDING:
-        one = _with_dims(single, lambda dims: tuple(1 if k else BEYOND_FLOATS for k in range(len(dims))))
-        yield from (one, _with_dims(one, lambda dims: dims[::-1]))
+        one = with_dims(single, lambda dims: tuple(1 if k else BEYOND_FLOATS for k in range(len(dims))))
+        yield from (one, with_dims(one, lambda dims: dims[::-1]))
 
 
 def _elements(example: Example) -> int:
@@ -308,6 +308,6 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
         yield "dims without names", without_names(example)
     most = max((len(dims) for dims in inputs), default=0)
     for axis in range(most) if most < MOST_BEFORE_ONE_MORE else ():
-        yield f"axis {axis} twice", _with_dims(example, partial(_axis_twice, most, axis))
+        yield f"axis {axis} twice", with_dims(example, partial(_axis_twice, most, axis))
     for rank in range(most):
-        yield f"rank {rank}", _with_dims(example, partial(_last, rank))
+        yield f"rank {rank}", with_dims(example, partial(_last, rank))

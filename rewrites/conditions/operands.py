@@ -5,6 +5,7 @@
     function_of(op, s, x)          functions of one operand, and Cast
     factor(x, y, side)             x @ y, y @ x
     total(b, c)                    b + c, c where b is absent, b where c is
+    normalised(kind, x, s, b, ..)  LayerNormalization and RMSNormalization, with and without a bias
     moved(op, x, i, how)           what moves elements of x: Reshape, Transpose, Slice, Expand, Tile, Gather
 
 An auxiliary says of each what it stands for.
@@ -15,9 +16,11 @@ from typing import Any
 from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws import auxiliary, eq, equal, hosted, ne, opset, rewrite, rule, shorthand, table, union
 from egraph_opt.laws.sorts import (
+    Axes,
     Axis,
     DataType,
     Dims,
+    Float,
     Int,
     Mode,
     Number,
@@ -47,6 +50,7 @@ from egraph_opt.operators import (
     unary,
     where,
 )
+from egraph_opt.operators.composites import layer_norm, rms_norm, shifted_layer_norm
 from egraph_opt.rewrites.conditions.channels import is_present
 
 
@@ -131,6 +135,19 @@ def moves(
     yield equal(reshape_to(x, i, how), moved("ReshapeTo", x, i, how))
     yield rewrite(pad(x, m, pads, v), moved("Pad", x, none(), attributes(m, pads, v)))
     yield rewrite(moved("Pad", x, none(), how), pad(x, how[0], how[1], how[2]))
+
+
+@shorthand
+def normalised(kind: String, x: Tensor, scale: Tensor, bias: Tensor, axes: Axes, epsilon: Float) -> Tensor:
+    """LayerNormalization or RMSNormalization of x; `bias` may be absent."""
+
+
+@auxiliary()
+def norms(x: Tensor, s: Tensor, b: Tensor, axes: Axes, e: Float):
+    """Says what `normalised` is."""
+    yield equal(rms_norm(x, s, axes, e), normalised("RMS", x, s, none(), axes, e))
+    yield equal(layer_norm(x, s, axes, e), normalised("Layer", x, s, none(), axes, e))
+    yield equal(shifted_layer_norm(x, s, b, axes, e), normalised("Shifted", x, s, b, axes, e))
 
 
 @shorthand

@@ -20,8 +20,8 @@ from egraph_opt.rewrites.convolution.resized import looks_at_one
 
 @hosted()
 def dims_of_one_output(w: Fact, window: ConvWindow) -> Dims | None:
-    """The dims of a weight as a factor of channels, where there is one output channel."""
-    if w.shape is None or window.group != 1 or w.shape[0] != 1 or any(k != 1 for k in w.shape[2:]):
+    """The dims of a weight of one element as a factor of channels, where there is one output channel."""
+    if w.shape is None or window.group != 1 or w.shape[0] != 1:
         return None
     return w.shape[1:]
 

@@ -8,6 +8,7 @@ A classifier that reads the first token of a sequence is one of these.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,14 @@ from egraph_opt.laws.algebra import is_constant, tanh, varies
 from egraph_opt.laws.sorts import Axes, Axis, Float, Int, Settings, Slices, String, Tensor
 from egraph_opt.operators import slice_
 from egraph_opt.operators.composites import layer_norm, rms_norm, shifted_layer_norm
-from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
+from egraph_opt.rewrites.conditions.operands import (
+    beside,
+    either_side,
+    function_of,
+    functions,
+    normalised,
+    norms,
+)
 from egraph_opt.rewrites.linear.joined_products import slice_of_left
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules, first_axis, single_axis
 
@@ -71,19 +79,15 @@ def parting(
     yield rule(*below, *both, asked(x, a), then=asked(y, a))
 
 
-@auxiliary(parting)
+@auxiliary(parting, norms)
 def parting_of_normalised(
-    x: Tensor, y: Tensor, c: Tensor, d: Tensor, s: Slices, a: Axis, axes: Axes, eps: Float
+    kind: String, x: Tensor, y: Tensor, c: Tensor, d: Tensor, s: Slices, a: Axis, axes: Axes, eps: Float
 ):  # fmt: skip
     """Fills `only_part` and `asked` for what is normalised."""
-    for found in (
-        rms_norm(x, c, axes, eps),
-        layer_norm(x, c, axes, eps),
-        shifted_layer_norm(x, c, d, axes, eps),
-    ):
-        known = (eq(s, only_part(y, a)), ne(s, SEVERAL), eq(y, found), is_in_front(a, axes), varies(x))
-        yield rule(*known, then=assign(only_part(x, a), s))
-        yield rule(*known, then=asked(y, a))
+    found = eq(y, normalised(kind, x, c, d, axes, eps))
+    known = (eq(s, only_part(y, a)), ne(s, SEVERAL), found, is_in_front(a, axes), varies(x))
+    yield rule(*known, then=assign(only_part(x, a), s))
+    yield rule(*known, then=asked(y, a))
 
 
 @hosted()
@@ -168,19 +172,21 @@ def only_part_of_operands(op: String, x: Tensor, z: Tensor, s: Slices, k: Int):
     yield rewrite(slice_(y, s), parts, of_one_rank(x, z), demand, because="the whole is more to compute")
 
 
+def norms_of(g: Operands, x: Any, axes: Axes, *dims: int) -> tuple[Any, Any, Any]:
+    """x normalised in each way, of some dims, which are those of the axes."""
+    c, d = g.random(*dims), g.random(*dims)
+    return rms_norm(x, c, axes, 1e-5), layer_norm(x, c, axes, 1e-5), shifted_layer_norm(x, c, d, axes, 1e-5)
+
+
 def _normalised(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, c, d, first = g.input(("N", 6, 5)), g.random(5), g.random(5), ((1, 0, 1, 1),)
-    norms = (
-        rms_norm(x, c, (2,), 1e-5),
-        layer_norm(x, c, (2,), 1e-5),
-        shifted_layer_norm(x, c, d, (2,), 1e-5),
-    )
-    yield from g.all_fire(*(slice_(norm, first) for norm in norms))
-    wide = shifted_layer_norm(x, g.random(6, 5), g.random(6, 5), (1, 2), 1e-5)
+    x, first = g.input(("N", 6, 5)), ((1, 0, 1, 1),)
+    rows = norms_of(g, x, (2,), 5)
+    yield from g.all_fire(*(slice_(norm, first) for norm in rows))
+    wide = norms_of(g, x, (1, 2), 6, 5)[2]
     yield from g.near_misses(
         (slice_(wide, first), "along an axis that is normalised"),
-        (slice_(norms[2], first) + slice_(norms[2], ((1, 2, 3, 1),)), "there are two"),
+        (slice_(rows[2], first) + slice_(rows[2], ((1, 2, 3, 1),)), "there are two"),
     )
 
 
@@ -194,15 +200,10 @@ def _normalised(rng: np.random.Generator) -> Iterator[Example]:
     uses=(parting, parting_of_normalised),
     examples=_normalised,
 )
-def only_rows_of_normalised(x: Tensor, c: Tensor, d: Tensor, axes: Axes, eps: Float, s: Slices):
+def only_rows_of_normalised(
+    kind: String, x: Tensor, c: Tensor, d: Tensor, axes: Axes, eps: Float, s: Slices
+):  # fmt: skip
     """Slice(LayerNormalization(x)) = LayerNormalization(Slice(x)) of rows of which no other part is taken"""
-    part = slice_(x, s)
-    for y, made in (
-        (rms_norm(x, c, axes, eps), rms_norm(part, c, axes, eps)),
-        (layer_norm(x, c, axes, eps), layer_norm(part, c, axes, eps)),
-        (shifted_layer_norm(x, c, d, axes, eps), shifted_layer_norm(part, c, d, axes, eps)),
-    ):
-        demand = guard(eq(s, only_part(y, first_axis(s))), varies(x))
-        yield rewrite(
-            slice_(y, s), made, are_in_front(s, axes), demand, because="all rows are more to compute"
-        )
+    y, made = (normalised(kind, z, c, d, axes, eps) for z in (x, slice_(x, s)))
+    demand = guard(eq(s, only_part(y, first_axis(s))), varies(x))
+    yield rewrite(slice_(y, s), made, are_in_front(s, axes), demand, because="all rows are more to compute")

@@ -8,40 +8,22 @@ Likewise RMSNormalization, with and without a bias.  Slices are moved in front (
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, equal, guard, hosted, law, rewrite, shorthand
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, Dims, Float, Permutation, String, Tensor
-from egraph_opt.operators import gather, none, reshape, transpose
-from egraph_opt.operators.composites import layer_norm, rms_norm, shifted_layer_norm
+from egraph_opt.operators import gather, reshape, transpose
+from egraph_opt.rewrites.conditions.operands import normalised, norms
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, same_dims
+from egraph_opt.rewrites.linear.lone_rows import is_in_front, norms_of
 from egraph_opt.rewrites.slicing.gather import constant_indices, is_vector
 from egraph_opt.rewrites.slicing.restored import DEMAND, order_of, restored, restoring
 from egraph_opt.rewrites.transposes.composition import is_identity
 
 SWIN = "Swin Transformer, arXiv 2103.14030: windows of tokens, each of which is normalised"
-
-
-@shorthand
-def normalised(kind: String, x: Tensor, scale: Tensor, bias: Tensor, axes: Axes, epsilon: Float) -> Tensor:
-    """LayerNormalization or RMSNormalization of x; `bias` may be absent."""
-
-
-@auxiliary()
-def norms(x: Tensor, s: Tensor, b: Tensor, axes: Axes, e: Float):
-    """Says what `normalised` is."""
-    yield equal(rms_norm(x, s, axes, e), normalised("RMS", x, s, none(), axes, e))
-    yield equal(layer_norm(x, s, axes, e), normalised("Layer", x, s, none(), axes, e))
-    yield equal(shifted_layer_norm(x, s, b, axes, e), normalised("Shifted", x, s, b, axes, e))
-
-
-def _norms(g: Operands, x: Any, axes: Axes, *dims: int) -> tuple[Any, Any, Any]:
-    s, b = g.random(*dims), g.random(*dims)
-    return rms_norm(x, s, axes, 1e-5), layer_norm(x, s, axes, 1e-5), shifted_layer_norm(x, s, b, axes, 1e-5)
 
 
 # --- transposes -----------------------------------------------------------------------------------------
@@ -58,14 +40,14 @@ def _turned(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", "L", 2, 4))
     for norm in (
-        *_norms(g, transpose(x, (1, 0, 2, 3)), (3,), 4),
-        *_norms(g, transpose(x, (1, 0, 2, 3)), (2, 3), 2, 4),
+        *norms_of(g, transpose(x, (1, 0, 2, 3)), (3,), 4),
+        *norms_of(g, transpose(x, (1, 0, 2, 3)), (2, 3), 2, 4),
     ):
         yield g.fires(norm)
-    yield g.fires(transpose(_norms(g, x, (3,), 4)[2], (0, 2, 1, 3)))
+    yield g.fires(transpose(norms_of(g, x, (3,), 4)[2], (0, 2, 1, 3)))
     yield from g.near_misses(
-        (_norms(g, transpose(x, (1, 0, 3, 2)), (3,), 2)[1], "columns become rows"),
-        (_norms(g, transpose(x, (0, 2, 1, 3)), (2, 3), 1, 4)[1], "an axis of rows comes from elsewhere"),
+        (norms_of(g, transpose(x, (1, 0, 3, 2)), (3,), 2)[1], "columns become rows"),
+        (norms_of(g, transpose(x, (0, 2, 1, 3)), (2, 3), 1, 4)[1], "an axis of rows comes from elsewhere"),
     )
 
 
@@ -103,14 +85,14 @@ def _views(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 6, 2, 4))
     for norm in (
-        *_norms(g, reshape(x, ("N", 12, 4)), (2,), 4),
-        *_norms(g, reshape(x, (-1, 2, 4)), (1, 2), 2, 4),
+        *norms_of(g, reshape(x, ("N", 12, 4)), (2,), 4),
+        *norms_of(g, reshape(x, (-1, 2, 4)), (1, 2), 2, 4),
     ):
         yield g.fires(norm)
-    yield g.fires(_norms(g, reshape(g.input((4,)), (1, 1, 4)), (2,), 4)[2])
+    yield g.fires(norms_of(g, reshape(g.input((4,)), (1, 1, 4)), (2,), 4)[2])
     yield from g.near_misses(
-        (_norms(g, reshape(x, ("N", 6, 8)), (2,), 8)[1], "rows are joined"),
-        (_norms(g, reshape(x, ("N", 3, 4, 4)), (2, 3), 4, 4)[1], "several rows are one"),
+        (norms_of(g, reshape(x, ("N", 6, 8)), (2,), 8)[1], "rows are joined"),
+        (norms_of(g, reshape(x, ("N", 3, 4, 4)), (2, 3), 4, 4)[1], "several rows are one"),
     )
 
 
@@ -137,24 +119,18 @@ def through_layer_norm_of_rows(
 # --- orders ---------------------------------------------------------------------------------------------
 
 
-@hosted()
-def is_before(axis: Axis, axes: Axes) -> bool:
-    """An axis in front of all that are normalised."""
-    return axis < min(axes, default=0)
-
-
 def _rolled(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, order, back = (
         g.input(("N", 5, 4)),
         *(constant_indices(g, v) for v in ([2, 3, 4, 0, 1], [3, 4, 0, 1, 2])),
     )
-    for norm in _norms(g, gather(x, order, 1), (2,), 4):
+    for norm in norms_of(g, gather(x, order, 1), (2,), 4):
         yield g.fires(gather(norm, back, 1))
     yield from g.near_misses(
-        (gather(_norms(g, gather(x, order, 1), (2,), 4)[1], order, 1), "nothing is put back"),
+        (gather(norms_of(g, gather(x, order, 1), (2,), 4)[1], order, 1), "nothing is put back"),
         (
-            gather(_norms(g, gather(x, order, 1), (1, 2), 5, 4)[1], back, 1),
+            gather(norms_of(g, gather(x, order, 1), (1, 2), 5, 4)[1], back, 1),
             "along an axis that is normalised",
         ),
     )
@@ -176,4 +152,4 @@ def normalised_in_order(
     demand = guard(restored(a, order_of(x, i, a)), varies(x))
     behind = gather(normalised(kind, x, s, b, axes, e), i, a)
     before = normalised(kind, gather(x, i, a), s, b, axes, e)
-    yield rewrite(before, behind, is_before(a, axes), is_vector(i), demand, because=DEMAND)
+    yield rewrite(before, behind, is_in_front(a, axes), is_vector(i), demand, because=DEMAND)

@@ -35,7 +35,7 @@ CAN_BE_EMPTY = frozenset(
 CHANGING = frozenset({"cast", "quantize", "dequantize", "where"})
 """Operators whose operands may be of other types than their results."""
 
-AS_TOLD = frozenset({"reshape_to", "expand_to", "slice_at"})
+AS_TOLD = frozenset({"reshape_to", "expand_to", "slice_at", "range_"})
 """Operators whose results have dims that are known at run time only."""
 
 

@@ -210,6 +210,10 @@ def _summed(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     return () if known else None if wish is None else tuple(wish)
 
 
+def _scalars(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    return ()
+
+
 def _where(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     return _elementwise(rng, known[-1:], wish)
 
@@ -252,6 +256,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "recurrent": layer_operand,
     "rotary": rotated_operand,
     "expand_to": _targeted,
+    "range_": _scalars,
     "reshape_to": _targeted,
     "variadic": _elementwise,
     "conv": _conv,
@@ -296,6 +301,7 @@ _DTYPES = {
     ("slice_at", 2): TensorProto.INT64,
     ("expand_to", 1): TensorProto.INT64,
     ("reshape_to", 1): TensorProto.INT64,
+    **{("range_", number): TensorProto.INT64 for number in range(3)},
 }
 
 COUNTS = frozenset({("expand_to", 1), ("reshape_to", 1)})
@@ -327,6 +333,8 @@ def fixed_operand(
         return quantization(rng, number, before)
     if operator in ("reshape_to", "expand_to") and number and chance(rng, 0.5):
         return _dims_as_numbers(rng, before[0].shape or (), viewed=operator == "reshape_to")
+    if operator == "range_" and (number == 2 or chance(rng, 0.5)):
+        return np.array(pick(rng, *tables.BOUNDS_OF_RANGES[number]), dtype=np.int64)
     if operator == "reverse_sequence" and number:
         return sequence_lengths(rng, before[0].shape or ())
     if operator == "recurrent":

@@ -212,6 +212,9 @@ RESIZE_SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "mode": ("nearest", "linear", "cubic"),
     "nearest_mode": ("round_prefer_floor", "floor", "ceil", "round_prefer_ceil"),
 }
+BOUNDS_OF_RANGES = ((0, 0, 1, 2, -1), (0, 3, 5, -2), (1, 1, 2, -1))
+"""Where a Range starts, where it ends, and its steps."""
+
 ENDS_OF_REGIONS = (1.0, 2.0, 0.5)
 """Of the part of an image that is resized, of 1."""
 

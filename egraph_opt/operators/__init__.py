@@ -40,6 +40,7 @@ from egraph_opt.operators.sequences import reverse_sequence
 from egraph_opt.operators.scattering import overwrite
 from egraph_opt.operators.extending import tile
 from egraph_opt.operators.ranking import top
+from egraph_opt.operators.extending import range_
 # isort: on
 
 __all__ = [
@@ -90,6 +91,7 @@ __all__ = [
     "pad",
     "pool",
     "quantize",
+    "range_",
     "recurrent",
     "reduce",
     "reshape",

@@ -1,4 +1,4 @@
-"""Operators that repeat or add elements, expand and pad, and shape_of, which counts them."""
+"""Operators that repeat or add elements, expand and pad; shape_of counts them, range_ counts."""
 
 from __future__ import annotations
 
@@ -139,3 +139,17 @@ def _lower_shape(node: NodeReader) -> TermSpec | None:
     end = rank if end is None else end
     start, end = (min(max(v + rank if v < 0 else v, 0), rank) for v in (start, end))
     return TermSpec("shape_of", (start, max(start, end)), (0,))
+
+
+def _range_form(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("Range", (0, 1, 2)) if opset >= 11 else None
+
+
+@operator(form=_range_form)
+def range_(start: Tensor, limit: Tensor, step: Tensor) -> Tensor:
+    """The numbers from `start` on, up to `limit` without that, in steps."""
+
+
+@lowers("Range")
+def _lower_range(node: NodeReader) -> TermSpec:
+    return TermSpec("range_", (), (0, 1, 2))

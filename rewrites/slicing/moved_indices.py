@@ -1,0 +1,182 @@
+"""What moves indices moves what they take, so that a table is taken from once.
+
+Gather(x, Reshape(i)) -> Reshape(Gather(x, i))
+Gather(x, Expand(i)) -> Expand(Gather(x, i))                  towards an operand that has the dims itself
+Gather(E, Slice(I; s, e)) -> Slice(Gather(E, I); s, e)        of constants, for bounds computed at run time
+
+What is taken of a constant by constant indices is computed once: positions are a Slice of a table.  A Gather
+fails at an index that is none, so what is taken more than before has to be known to be there.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.ranges import range_of
+from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Steps, Tensor
+from egraph_opt.operators import (
+    Literal,
+    concat,
+    expand,
+    expand_to,
+    gather,
+    literal,
+    reshape,
+    shape_of,
+    slice_at,
+)
+from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.conditions.view_shapes import changes_dims, known_dims
+from egraph_opt.rewrites.slicing.slice import dim_at
+
+law = laws_of(
+    "gather", numerics="bitwise", kind="move", serves="launches", source="exporters' position embeddings"
+)
+
+
+LESS = "what is taken is less"
+
+
+@hosted()
+def is_inside(i: Fact, x: Fact, axis: Axis) -> bool:
+    """All indices are known to be of elements that x has along an axis."""
+    dim, found = dim_at(x, axis), range_of(i)
+    return isinstance(dim, int) and found is not None and -dim <= found[0] and found[1] < dim
+
+
+# --- views ----------------------------------------------------------------------------------------------
+
+
+def _views(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i = g.input(("N", 6, 4)), g.input((2, 3), INT64)
+    yield from g.all_fire(
+        gather(x, reshape(i, (6,)), 1),
+        gather(g.random(6, 4), reshape(g.input(("L",), INT64), (1, "L")), 0),
+        gather(x, reshape(g.input((1,), INT64), ()), 2),
+    )
+    yield g.near_miss(gather(x, i, 1), why="no view")
+
+
+@law(examples=_views)
+def taken_by_view(x: Tensor, i: Tensor, a: Axis, d: Dims):
+    """Gather(x, Reshape(i)) = Reshape(Gather(x, i))"""
+    view = gather(x, reshape(i, d), a)
+    demand = guard(changes_dims(i, d), varies(i))
+    moved = reshape(gather(x, i, a), known_dims(view))
+    yield rewrite(view, moved, demand, because="views move towards the outputs")
+
+
+# --- repetition -----------------------------------------------------------------------------------------
+
+
+@hosted()
+def is_aligned(i: Fact, wide: Fact, axis: Axis) -> bool:
+    """Axes that indices get are in front of all, or there are none."""
+    return i.rank is not None and wide.rank is not None and (axis == 0 or i.rank == wide.rank)
+
+
+@hosted()
+def ones_behind(i: Fact, wide: Fact, x: Fact, axis: Axis) -> Literal | None:
+    """The end of a computed target: as many ones as x has axes behind one.
+
+    None where indices that may be none might not be taken at all: a dim that is computed may be 0.
+    """
+    count = 0 if x.rank is None else x.rank - 1 - axis
+    return Literal(INT64, (count,), (1,) * max(count, 1)) if _are_taken(i, wide, x, axis) else None
+
+
+def _are_taken(i: Fact, wide: Fact, x: Fact, axis: int) -> bool:
+    all_of_them = wide.is_static and 0 not in (wide.shape or ())
+    return all_of_them or is_inside.function(i, x, axis)
+
+
+@hosted()
+def target_behind(dims: Dims, x: Fact, axis: Axis) -> Dims | None:
+    """The target of what is taken: the axes of x behind one stay as they are."""
+    return None if x.rank is None or 0 in dims else (*dims, *(1,) * (x.rank - 1 - axis))
+
+
+def _repeated(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i, like = g.input((5, 6, 4)), g.input((1, 3), INT64), g.input(("N", 3))
+    wide, known = expand(i, (2, 3)), g.constant(np.array([[4, 0, 2]]))
+    many = expand_to(known, shape_of(like, 0, 2))
+    yield from g.all_fire(
+        gather(x, wide, 1),
+        gather(x, wide, 2),
+        gather(x, many, 1),
+        gather(g.random(6), many, 0),
+        gather(x, expand(g.input((3,), INT64), (2, 3)), 0),
+    )
+    yield from g.near_misses(
+        (gather(x, expand(g.input((3,), INT64), (2, 3)), 1), "axes are added in between"),
+        (gather(x, expand_to(i, shape_of(like, 0, 2)), 1), "an index that is not taken may be none"),
+        (gather(g.input(("L", 4)), many, 0), "rows that are not taken may not be there"),
+        (gather(x, i, 1), "nothing is expanded"),
+    )
+
+
+@law(examples=_repeated)
+def taken_again(x: Tensor, i: Tensor, a: Axis, t: Tensor, d: Dims):
+    """Gather(x, Expand(i)) = Expand(Gather(x, i))"""
+    once, wide = gather(x, i, a), expand(i, d)
+    behind = expand(once, target_behind(d, x, a))
+    yield rewrite(gather(x, wide, a), behind, is_aligned(i, wide, a), because=LESS)
+    wide = expand_to(i, t)
+    behind = expand_to(once, concat(listed(t, literal(ones_behind(i, wide, x, a))), 0))
+    yield rewrite(gather(x, wide, a), behind, is_aligned(i, wide, a), because=LESS)
+
+
+# --- slices ---------------------------------------------------------------------------------------------
+
+
+@hosted()
+def moved_axes(axes: Axes, axis: Axis) -> Axes:
+    """The axes of indices, in what they take along an axis."""
+    return tuple(k + axis for k in axes)
+
+
+@hosted()
+def are_few(e: Fact, i: Fact, axis: Axis) -> bool:
+    """Constants of which what is taken by all indices is no larger than the table."""
+    rows, table = static_shape(i), static_shape(e)
+    if rows is None or table is None or not e.const or not i.const:
+        return False
+    return int(np.prod(rows, dtype=object)) <= table[axis]
+
+
+def _sliced(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    e, places = g.random(6, 4), g.constant(np.array([[0, 1, 2, 3, 4]]))
+    start, end = g.constant(np.array([0])), shape_of(g.input(("L",)), 0, 1)
+    cut = slice_at(places, start, end, (1,), (1,))
+    yield from g.all_fire(
+        gather(e, cut, 0),
+        gather(g.random(2, 6), cut, 1),
+        gather(e, slice_at(g.constant(np.array([5, -1, 0])), end, g.input((1,), INT64), (0,), (2,)), 0),
+    )
+    beyond = slice_at(g.constant(np.array([0, 1, 6])), start, end, (0,), (1,))
+    yield from g.near_misses(
+        (gather(e, beyond, 0), "an index that is not taken may be none"),
+        (gather(g.input((6, 4)), cut, 0), "more rows would be taken at run time"),
+        (
+            gather(g.random(3, 4), slice_at(g.constant(np.zeros(9, np.int64)), start, end, (0,), (1,)), 0),
+            "more",
+        ),
+    )
+
+
+@law(kind="move", examples=_sliced)
+def taken_in_part(x: Tensor, i: Tensor, s: Tensor, e: Tensor, a: Axis, k: Axes, m: Steps):
+    """Gather(E, Slice(I; s, e)) = Slice(Gather(E, I); s, e) for constants E and I"""
+    part = gather(x, slice_at(i, s, e, k, m), a)
+    whole = slice_at(gather(x, i, a), s, e, moved_axes(k, a), m)
+    yield rewrite(
+        part, whole, is_inside(i, x, a), guard(are_few(x, i, a)), because="the whole is more to take"
+    )

@@ -12,13 +12,13 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, number_like, rewrite
+from egraph_opt.laws import Example, Operands, hosted, laws_of, number_like, rewrite
 from egraph_opt.laws.algebra import sqrt
 from egraph_opt.laws.sorts import Float, Int, Name, Tensor
 from egraph_opt.operators import PoolWindow, lp_pool, pool, reduce, reshape, slice_, unary
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
-from egraph_opt.rewrites.convolution.pool_axes import is_within
 from egraph_opt.rewrites.convolution.pool_blocks import in_windows
+from egraph_opt.rewrites.convolution.pooling import is_within
 
 law = laws_of("pooling", numerics="reassociates", kind="replace", source="ONNX, LpPool")
 
@@ -61,13 +61,17 @@ def _means(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(lp_pool(power, x, _window((2, 3), (2, 1), 1)))
     rounded = lp_pool(2, x, _window((2, 2), (2, 2), ceil_mode=1))
     yield replace(g.near_miss(rounded, why="what counts of a partial window is disputed"), opset=21)
+    wide = replace(_window((2, 3), (4, 4), 1), dilations=(6, 6))
+    for power in (1, 2, 3):
+        larger = lp_pool(power, g.input(("N", 2, 7, 8)), wide)
+        yield replace(g.near_miss(larger, why="larger than the image with its pads"), opset=21)
 
 
 @law(examples=_means)
 def norms_are_means(x: Tensor, p: Int, w: PoolWindow):
     """LpPool(x; p) = (n * AveragePool(|x|^p))^(1/p)"""
     why = "a mean does not say of what"
-    count, window, fits = number_like(x, elements_of(w)), counting_pads(w, x), kernel(is_within(w, x))
+    count, window, fits = number_like(x, elements_of(w)), counting_pads(w, x), is_within(w, x)
     size, power, root = unary("Abs", (), x), number_like(x, as_float(p)), number_like(x, inverse_of(p))
     yield rewrite(lp_pool(1, x, w), pool("AveragePool", size, window) * count, fits, because=why)
     yield rewrite(lp_pool(2, x, w), sqrt(pool("AveragePool", x * x, window) * count), fits, because=why)

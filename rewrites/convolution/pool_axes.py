@@ -32,7 +32,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import PoolWindow, pool
 from egraph_opt.operators.terms import limit, node
 from egraph_opt.rewrites.conditions.steps import entire, wholes
-from egraph_opt.rewrites.convolution.pooling import covers_input, is_plain, window_fits
+from egraph_opt.rewrites.convolution.pooling import covers_input, is_plain, is_within, window_fits
 
 law = laws_of("pooling", numerics="reassociates", kind="split", serves="arithmetic")
 
@@ -53,18 +53,6 @@ def of_axes(window: PoolWindow, along: list[Along]) -> PoolWindow:
     """A window of the same kind, along each axis as given."""
     sizes, strides, before, behind, dilations = zip(*along, strict=True)
     return replace(window, kernel=sizes, strides=strides, pads=(*before, *behind), dilations=dilations)
-
-
-@hosted()
-def is_within(window: PoolWindow, x: Fact) -> bool:
-    """The window is not known to be larger than x with its pads: runtimes differ there."""
-    if x.shape is None or len(x.shape) != len(window.kernel) + 2:
-        return False
-    pairs = zip(along_axes(window), x.shape[2:], strict=True)
-    return all(
-        not isinstance(dim, int) or (k - 1) * d < dim + before + behind
-        for (k, _, before, behind, d), dim in pairs
-    )
 
 
 # --- one axis after the other ---------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from egraph_opt.operators import PoolWindow, concat, pool, reduce, reshape, slic
 from egraph_opt.operators.terms import limit, listed
 from egraph_opt.rewrites.conditions.values import is_kernel_float
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
-from egraph_opt.rewrites.convolution.pool_axes import Along, along_axes, is_within, leaves_out_pads, of_axes
-from egraph_opt.rewrites.convolution.pooling import window_fits
+from egraph_opt.rewrites.convolution.pool_axes import Along, along_axes, leaves_out_pads, of_axes
+from egraph_opt.rewrites.convolution.pooling import is_within, window_fits
 
 law = laws_of("pooling", numerics="reassociates", kind="replace")
 

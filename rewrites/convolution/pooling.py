@@ -17,7 +17,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Int, Name, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.terms import limit, node
@@ -104,10 +104,14 @@ def joined_window(inner: PoolWindow, outer: PoolWindow, x: Fact) -> PoolWindow |
 
 
 @hosted()
-def is_covered(window: PoolWindow, x: Fact) -> bool:
-    """The window is not known to be larger than x: onnxruntime pools there what ONNX leaves open."""
-    pairs = zip(window.kernel, (x.shape or ())[2:], strict=False)
-    return all(not isinstance(dim, int) or k <= dim for k, dim in pairs)
+def is_within(window: PoolWindow, x: Fact) -> bool:
+    """The window is not known to be larger than x with its pads: ONNX leaves open what is pooled there."""
+    if x.shape is None or len(x.shape) != len(window.kernel) + 2:
+        return False
+    axes = len(window.kernel)
+    rooms = zip(x.shape[2:], window.pads[:axes], window.pads[axes:], strict=True)
+    sizes = zip(window.kernel, window.dilations, rooms, strict=True)
+    return all(not isinstance(room[0], int) or (k - 1) * d < sum(room) for k, d, room in sizes)
 
 
 def _window(*kernel: int) -> PoolWindow:
@@ -124,6 +128,10 @@ def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(pool(kind, pool(kind, x, _window(2, 4)), replace(_window(8, 8), strides=(3, 1))))
         overlapping = pool(kind, x, replace(_window(3, 3), strides=(2, 2)))
         yield g.near_miss(pool(kind, overlapping, _window(2, 2)), why="windows overlap")
+        few = pool(kind, g.input(("N", 2, 3, 3)), _window(1, 2))
+        yield g.near_miss(pool(kind, few, _window(2, 2)), why="the joined window is larger than the image")
+        wide = pool(kind, g.input(("N", 1, 511, 1)), _window(512, 1))
+        yield g.near_miss(wide, why="the window is larger than the image")
 
 
 @law(source="Ascend auto-optimizer, AvgPoolSplit", examples=_cascade_examples, uses=(numbers,))
@@ -135,9 +143,9 @@ def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: I
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     pair = cascade(w, x, k, *limits)
     two = pool(kind, pool(kind, x, pair[0]), pair[1])
-    yield rewrite(pool(kind, x, w), two, kernel(is_covered(w, x)), number(k), inverse="cascade_of_pools")
+    yield rewrite(pool(kind, x, w), two, is_within(w, x), number(k), inverse="cascade_of_pools")
     inner, one = pool(kind, x, w), joined_window(w, u, x)
-    known = (kernel(is_covered(one, x)), guard(eq(inner, node(k))))
+    known = (is_within(one, x), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
 
 

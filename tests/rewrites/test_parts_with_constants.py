@@ -66,3 +66,47 @@ def test_another_order_and_an_operand_that_varies_keep_the_parts() -> None:
     whole = g.model(g.add("Concat", *scaled, g.add("Mul", c, "y"), axis=1))
     counts = optimized(whole, "ascend")
     assert counts["Mul"] >= 2 and counts["Concat"] == 1
+
+
+# --- some parts have none ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("opset", "dims"), [(11, [1, 20, 4]), (13, ["N", 6, 4]), (21, [3, 4])])
+def test_distances_to_both_sides_of_points_are_boxes(opset: int, dims: Dims) -> None:
+    """dist2bbox of NanoDet: points - left and top, points + right and bottom."""
+    g = Graph(x=dims)
+    points, axis = g.weight(dims[-2], 2), len(dims) - 1  # type: ignore[arg-type]
+    near, far = parts(g, "x", [2, 2], axis, opset)
+    boxes = g.add("Concat", g.add("Sub", points, near), g.add("Add", points, far), axis=axis)
+    counts = check_settled(g.model(boxes, opset=opset), "ascend")
+    assert not {"Split", "Concat", "Slice"} & set(counts) and counts.total() <= 2
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+def test_steps_that_not_every_part_has(opset: int) -> None:
+    """YOLOv5 scales and shifts the centres, scales the sizes, and leaves the scores."""
+    g = Graph(x=[2, "N", 9])
+    centre, size, scores = parts(g, "x", [2, 2, 5], 2, opset)
+    centre = g.add("Mul", g.add("Sub", g.add("Mul", centre, g.constant(2.0)), g.constant(0.5)), g.weight(2))
+    size = g.add("Mul", size, g.weight(2))
+    counts = optimized(g.model(g.add("Concat", centre, size, scores, axis=2), opset=opset), "ascend")
+    assert not {"Split", "Concat", "Slice"} & set(counts) and counts.total() <= 2
+
+
+@pytest.mark.parametrize("op", ["Mul", "Add"])
+def test_three_of_seven_parts_that_do_not_begin_at_the_front(op: str) -> None:
+    g = Graph(x=["N", 9, 2])
+    _, *rest, _ = parts(g, "x", [1] * 9, 1, 17)
+    made = [g.add(op, part, g.constant(k + 2.0)) if k % 3 == 0 else part for k, part in enumerate(rest)]
+    counts = optimized(g.model(g.add("Concat", *made, axis=1)), "ascend")
+    assert counts == {"Slice": 1, op: 1}
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2], [0, 2, 1], [0, 1]])
+def test_parts_in_another_order_or_left_out_stay_parts(order: list[int]) -> None:
+    g = Graph(x=[4, 6])
+    found = parts(g, "x", [2, 2, 2], 1, 17)
+    made = [g.add("Sigmoid", found[k]) if order == [0, 1] else found[k] for k in order]
+    whole = g.add("Concat", g.add("Mul", made[0], g.constant(3.0)), *made[1:-1], found[2], axis=1)
+    counts = optimized(g.model(whole), "ascend")
+    assert counts["Mul"] == 1 and counts["Concat"] == 1

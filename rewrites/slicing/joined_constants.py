@@ -8,6 +8,7 @@ concatenated when the graph is rebuilt: one operator stays.  See `concat` on how
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def dims_of_constants(axis: Axis, xs: tuple[Fact, ...], cs: tuple[Fact, ...]) ->
     shapes = [static_shape(c) for c, x in zip(cs, xs, strict=True) if is_within(c, x)]
     if len(shapes) < len(cs) or None in shapes or len({c.dtype for c in cs}) > 1:
         return None
-    aligned = [(1,) * (rank - len(dims)) + dims for dims in shapes]  # type: ignore[arg-type, operator]
+    aligned = [(1,) * (rank - len(dims)) + dims for dims in shapes]
     together = [0 if 0 in dims else max(dims) for dims in zip(*aligned, strict=True)]
     together[axis] = sum(lengths)  # type: ignore[arg-type]
     if 0 in together or prod(together) > max(MOST, 2 * sum(map(prod, aligned))):
@@ -87,12 +88,12 @@ def dims_of_constants(axis: Axis, xs: tuple[Fact, ...], cs: tuple[Fact, ...]) ->
     return tuple(together[front:])
 
 
-def _of_part(x: Fact, axis: int, dims: Dims) -> tuple[int, ...] | None:
+def _of_part(x: Fact, axis: int, dims: Dims) -> tuple[Any, ...] | None:
     """Of the dims of all constants those of the one beside x; None where x has no such axis."""
     place = axis - (x.rank or 0) + len(dims)
     if x.shape is None or not 0 <= place < len(dims) or not isinstance(x.shape[axis], int):
         return None
-    return (*dims[:place], x.shape[axis], *dims[place + 1 :])  # type: ignore[return-value]
+    return (*dims[:place], x.shape[axis], *dims[place + 1 :])
 
 
 @hosted()

@@ -76,8 +76,9 @@ def dims_of_constants(axis: Axis, xs: tuple[Fact, ...], cs: tuple[Fact, ...]) ->
     rank, lengths = xs[0].rank, [dict(enumerate(x.shape or ())).get(axis) for x in xs]
     if rank is None or not differ_along(xs, axis) or not all(isinstance(n, int) and n for n in lengths):
         return None
-    shapes = [static_shape(c) for c, x in zip(cs, xs, strict=True) if is_within(c, x)]
-    if len(shapes) < len(cs) or None in shapes or len({c.dtype for c in cs}) > 1:
+    within = [static_shape(c) for c, x in zip(cs, xs, strict=True) if is_within(c, x)]
+    shapes = [dims for dims in within if dims is not None]
+    if len(shapes) < len(cs) or len({c.dtype for c in cs}) > 1:
         return None
     aligned = [(1,) * (rank - len(dims)) + dims for dims in shapes]
     together = [0 if 0 in dims else max(dims) for dims in zip(*aligned, strict=True)]
@@ -181,7 +182,7 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(first, second), axis), why=why)
 
 
-@law("joining", numerics="bitwise", kind="merge", examples=_parts, uses=(constants_joined,))
+@law("joining", numerics="bitwise", kind="merge", examples=_parts, uses=(constants_joined,), resumes=True)
 def of_constants(xs: Tensors, ys: Tensors, cs: Tensors, ds: Tensors, a: Axis, op: String, s: Int):
     """Concat(x op C, y op D, ..) = Concat(x, y, ..) op Concat(C, D, ..)"""
     newest = guard(worth_a_walk(xs), eq(ys, varying(xs, a, op, s)))

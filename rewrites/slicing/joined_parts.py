@@ -159,6 +159,7 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     source="torchvision, Inception; box decoders of YOLO and NanoDet",
     examples=_parts,
     uses=(undoing,),
+    resumes=True,
 )
 def of_some_constants(x: Tensor, xs: Tensors, ys: Tensors, cs: Tensors, ds: Tensors, a: Axis, op: String,
                       s: Slices):  # fmt: skip

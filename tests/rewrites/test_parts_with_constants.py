@@ -110,3 +110,25 @@ def test_parts_in_another_order_or_left_out_stay_parts(order: list[int]) -> None
     whole = g.add("Concat", g.add("Mul", made[0], g.constant(3.0)), *made[1:-1], found[2], axis=1)
     counts = optimized(g.model(whole), "ascend")
     assert counts["Mul"] == 1 and counts["Concat"] == 1
+
+
+# --- operands that vary -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("opset", "dims", "axis"), [(11, [2, 9, 6], 2), (13, ["N", 6, 5], 1), (21, [6, 5], 0)]
+)
+@pytest.mark.parametrize("op", ["Add", "Mul"])
+def test_offsets_of_parts_are_joined_instead(opset: int, dims: Dims, axis: int, op: str) -> None:
+    g = Graph(x=dims, **{name: [2 if k == axis else d for k, d in enumerate(dims)] for name in "yzw"})
+    found = parts(g, "x", [2, 2, 2], axis, opset)
+    made = [g.add(op, part, other) for part, other in zip(found, "yzw", strict=True)]
+    counts = check_settled(g.model(g.add("Concat", *made, axis=axis), opset=opset), "ascend")
+    assert counts == {"Concat": 1, op: 1}
+
+
+def test_offsets_of_parts_in_another_order_stay_where_they_are() -> None:
+    g = Graph(x=[3, 4], y=[3, 2], z=[3, 2])
+    near, far = parts(g, "x", [2, 2], 1, 17)
+    whole = g.add("Concat", g.add("Div", far, "y"), g.add("Div", near, "z"), axis=1)
+    assert optimized(g.model(whole), "ascend")["Div"] == 2

@@ -21,6 +21,7 @@ from egraph_opt.check.differing import described, on_one_line
 from egraph_opt.check.excuses import (
     are_alike,
     differs_as_halves,
+    flushed,
     is_beyond_rounding,
     is_excused,
     is_no_rounding,
@@ -273,9 +274,10 @@ class _Comparison:
         halves = (array for array in trial.feeds.values() if array.dtype == np.float16)
         computed = (*expected, *halves)
         for k, (a, b) in enumerate(zip(expected, found, strict=True)):
-            wrong = difference(a, b, "reference", computed)
+            own = trial.expected[self._only or k].dtype
+            wrong = difference(flushed(a, own), flushed(b, own), "reference", computed)
             if wrong is not None:
-                if is_beyond_rounding(a, b, trial.expected[self._only or k].dtype):
+                if is_beyond_rounding(a, b, own):
                     # onnxruntime has just said that both sides are alike.
                     self._tally.left_out["the reference contradicts onnxruntime"] += 1
                     return None

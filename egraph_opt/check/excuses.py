@@ -26,6 +26,13 @@ def is_beyond_rounding(a: Any, b: Any, dtype: np.dtype[Any]) -> bool:
     return bool(np.max(apart[np.isfinite(apart)], initial=0) > 10 * REAL.get(dtype, 0.0) * (1 + scale_of(a)))
 
 
+def flushed(a: Array, dtype: np.dtype[Any]) -> Array:
+    """What a kernel of this type may make of numbers: onnxruntime's Tanh takes subnormal ones for 0."""
+    if dtype.kind != "f" or a.dtype.kind != "f":
+        return a
+    return np.where(np.abs(a) < np.finfo(dtype).tiny, 0, a)
+
+
 def is_no_rounding(a: Array, b: Array) -> bool:
     """Whether what was finite is not, or is as far off as the type is wide, such as the greatest of nothing,
     which sums of ordinary numbers never come to by rounding."""

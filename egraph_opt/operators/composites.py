@@ -183,13 +183,14 @@ def _attend(masked: bool) -> Any:
     return expand
 
 
-def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
+def _is_native(opset: int, scale: float, facts: tuple[Fact, ...]) -> bool:
     """Whether ONNX's Attention takes these operands: equal batches, heads or one, a mask of all scores.
 
     One head of keys and values is that of all queries, in ONNX by groups and here since products broadcast.
-    onnxruntime refuses tensors without elements; dims that are symbols are taken for 1 or more.
+    onnxruntime refuses scales that are not above 0, and tensors without elements; dims that are symbols are
+    taken for 1 or more.
     """
-    if not is_available("Attention", opset) or any(f.shape is None for f in facts):
+    if not is_available("Attention", opset) or scale <= 0 or any(f.shape is None for f in facts):
         return False
     q, k, v, *masks = (f.shape or () for f in facts)
     if not len(q) == len(k) == len(v) == 4 or 0 in (*q, *k, *v):
@@ -210,7 +211,7 @@ def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
 
 def _attention_form(opset: int, attributes: tuple[float, int], facts: tuple[Fact, ...]) -> OnnxForm:
     (scale, wide), inputs = attributes, (0, 1, 2, 3) if len(facts) == 4 else (0, 1, 2)
-    domain = "" if _is_native(opset, facts) else PSEUDO_DOMAIN
+    domain = "" if _is_native(opset, scale, facts) else PSEUDO_DOMAIN
     precision = (("softmax_precision", int(TensorProto.FLOAT)),) if wide else ()
     return OnnxForm("Attention", inputs, (("scale", scale), *precision), domain)
 
@@ -247,6 +248,6 @@ def _lower_attention(node: NodeReader) -> TermSpec | None:
     masked = node.has(3)
     operands = (0, 1, 2, 3) if masked else (0, 1, 2)
     facts = tuple(node.fact(k) for k in operands)
-    if (masked and facts[3].dtype != q.dtype) or not _is_native(node.opset, facts):
+    if (masked and facts[3].dtype != q.dtype) or not _is_native(node.opset, scale, facts):
         return None
     return TermSpec("masked_attention" if masked else "attention", (scale, int(wide)), operands)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from egraph_opt.check.agreement import Claim, difference
+from egraph_opt.check.excuses import flushed
 from egraph_opt.laws.exactness import Approximate, Scale
 
 LAST = float(np.finfo(np.float32).eps)
@@ -53,6 +54,13 @@ def test_the_reference_rounds_halves_as_well(operand: float, agrees: bool) -> No
     """A difference of halves near 1 is a multiple of a last place there."""
     a, b = np.array([0.0], np.float16), np.array([2.0**-11], np.float16)
     assert (difference(a, b, "reference", [a, np.array([operand], np.float16)]) is None) is agrees
+
+
+def test_what_is_subnormal_in_a_type_is_what_its_kernels_take_for_zero() -> None:
+    numbers = np.array([1e-43, -1e-39, 1e-37, NAN, INF])
+    assert np.array_equal(flushed(numbers, np.dtype(np.float32)), [0, 0, 1e-37, NAN, INF], equal_nan=True)
+    assert np.array_equal(flushed(numbers, np.dtype(np.float64)), numbers, equal_nan=True)
+    assert flushed(np.array([0, 1]), np.dtype(np.int64)).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("error", "agrees"), [(0.9e-2, True), (1.1e-2, False)])

@@ -109,9 +109,11 @@ def is_within(window: PoolWindow, x: Fact) -> bool:
     if x.shape is None or len(x.shape) != len(window.kernel) + 2:
         return False
     axes = len(window.kernel)
-    rooms = zip(x.shape[2:], window.pads[:axes], window.pads[axes:], strict=True)
-    sizes = zip(window.kernel, window.dilations, rooms, strict=True)
-    return all(not isinstance(room[0], int) or (k - 1) * d < sum(room) for k, d, room in sizes)
+    along = (x.shape[2:], window.pads[:axes], window.pads[axes:], window.kernel, window.dilations)
+    return all(
+        not isinstance(dim, int) or (k - 1) * d < dim + before + behind
+        for dim, before, behind, k, d in zip(*along, strict=True)
+    )
 
 
 def _window(*kernel: int) -> PoolWindow:

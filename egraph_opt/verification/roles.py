@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import onnx
 
 from egraph_opt.model.encoding import bodies_of, graphs_of
+from egraph_opt.verification.comparison import Array
 from egraph_opt.verification.turning_points import small_constants
 
 ALL = -1
 """In the place of operands: every one."""
 
 NOT_ANY: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Reshape", "Expand", "Squeeze", "Unsqueeze", "Trilu", "CumSum", "Div", "Mod"), (1,)),
+    **dict.fromkeys(("Reshape", "Expand", "Squeeze", "Unsqueeze", "Trilu", "CumSum"), (1,)),
     **dict.fromkeys(("Gather", "GatherElements", "GatherND", "TopK", "Split", "SplitToSequence"), (1,)),
     **dict.fromkeys(("ScatterElements", "ScatterND", "Scatter", "ReverseSequence", "Upsample"), (1,)),
     **dict.fromkeys(("SequenceAt", "SequenceErase", "CenterCropPad", "AffineGrid", "BitShift"), (1,)),
@@ -80,16 +81,24 @@ def divide_safely(models: Sequence[onnx.ModelProto], names: Collection[str]) -> 
 
 
 def _divisors(model: onnx.ModelProto) -> set[str]:
-    """Constants that anything may be divided by."""
-    return {name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()}
+    """What anything may be divided by: constants, and what Clips keep above 0."""
+    constants = dict(small_constants(model))
+    known = {name for name, array in constants.items() if not ((array == -1) | (array == 0)).any()}
+    clips = _clips(model, constants)
+    above = (clip for clip in clips if all((constants[bound] > 0).all() for bound in clip.input[1:]))
+    return known | {clip.output[0] for clip in above}
 
 
 def _clipped(model: onnx.ModelProto) -> set[str]:
     """What Clips between constants make."""
-    known = {name for name, _ in small_constants(model)}
+    return {clip.output[0] for clip in _clips(model, dict(small_constants(model)))}
+
+
+def _clips(model: onnx.ModelProto, constants: Mapping[str, Array]) -> Iterator[onnx.NodeProto]:
+    """The Clips between these constants."""
     nodes = (node for graph in graphs_of(model.graph) for node in graph.node if node.domain in STANDARD)
     clips = (node for node in nodes if node.op_type == "Clip" and len(node.input) == 3)
-    return {node.output[0] for node in clips if known.issuperset(node.input[1:])}
+    return (node for node in clips if constants.keys() >= {*node.input[1:]})
 
 
 def _reached(
@@ -98,7 +107,7 @@ def _reached(
     """Which inputs come to which operands; not those that a Clip keeps within an axis.
 
     Args:
-        divisors: constants that anything may be divided by.
+        divisors: tensors that anything may be divided by.
         clipped: tensors that a Clip between constants makes.
     """
     for node in graph.node:
@@ -110,8 +119,8 @@ def _reached(
         kept = NOT_ANY.get(node.op_type, ()) if is_known else (ALL,)
         if node.op_type.startswith("Reduce") and is_known:
             kept = (1,)
-        if node.op_type in ("Div", "Mod") and not (len(node.input) == 2 and node.input[1] in divisors):
-            kept = (0, 1)
+        if node.op_type in ("Div", "Mod"):
+            kept = () if len(node.input) == 2 and node.input[1] in divisors else (0, 1)
         for k, names in enumerate(given):
             if k in kept or ALL in kept:
                 operand = (node.op_type, k)

@@ -94,7 +94,7 @@ def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
         sizes.update(dict.fromkeys((c, c + 1, c - 1, 2 * c + 1)))
     thresholds, whole_numbers = [v for v in floats if 1e-6 <= v <= 1e6][:MOST], list(integers)[:MOST]
     thresholds += [(a + b) / 2 for a, b in _close(thresholds)]
-    whole_numbers += [(a + b) // 2 for a, b in _close(whole_numbers) if b - a >= APART]
+    whole_numbers += [(a + b) // 2 for a, b in pairwise(sorted(whole_numbers)) if b - a >= APART]
     return TurningPoints(tuple(thresholds), tuple(whole_numbers), tuple(sizes))
 
 

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from egraph_opt.verification import verify
 from egraph_opt.verification.odd_values import (
     MOST_ROUNDS,
     integer_table,
@@ -139,14 +140,24 @@ def test_what_a_clip_makes_small_is_no_index_of_an_input(used: str, operands: se
     assert reached([made], ["i"]) == {"i": operands}
 
 
-def test_what_a_clip_makes_may_be_a_divisor_that_is_0() -> None:
-    made = model("""g (int64[4] x, int64[4] i) => (int64[4] z) {
-        low = Constant <value_int = -1> ()
+@pytest.mark.parametrize(("low", "operands"), [(-1, {("Div", 1)}), (0, {("Div", 1)}), (1, set())])
+def test_what_a_clip_makes_may_be_a_divisor_that_is_0(low: int, operands: set[tuple[str, int]]) -> None:
+    made = model(f"""g (int64[4] x, int64[4] i) => (int64[4] z) {{
+        low = Constant <value_int = {low}> ()
         high = Constant <value_int = 9> ()
         j = Clip (i, low, high)
         z = Div (x, j)
-    }""")
-    assert reached([made], ["i"]) == {"i": {("Div", 1)}}
+    }}""")
+    assert reached([made], ["i"]) == {"i": operands}
+
+
+def test_what_is_wrong_in_the_middle_of_a_range_only_is_seen() -> None:
+    """13 * 10 is beyond int8, 23 * 0 is not."""
+    text = "g (int64[8] x) => (int64[8] y) {{ i = Clip (x, zero, end) j = Sub (end, i) k = Mul (i, j) {} }}"
+    ends = {"zero": np.array(0, np.int64), "end": np.array(23, np.int64)}
+    before = model(text.format("b = Cast <to = 3> (k) y = Cast <to = 7> (b)"), **ends)
+    assert verify(before, before).status == "passed"
+    assert verify(before, model(text.format("y = Identity (k)"), **ends)).status == "failed"
 
 
 def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:
@@ -165,5 +176,5 @@ def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:
     )
     found = turning_points([made])
     assert {5.5, 7.25, 20.0} <= set(found.thresholds) and any(abs(v - 0.3) < 1e-6 for v in found.thresholds)
-    assert set(found.integers) == {20, 0}
+    assert set(found.integers) == {20, 10, 0}
     assert set(found.sizes) == {19, 20, 21, 41}

@@ -22,9 +22,12 @@ from egraph_opt.check.more_groups import with_more_groups
 from egraph_opt.check.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.newer_settings import with_newer_settings
 from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
+from egraph_opt.check.orders import with_other_orders
 from egraph_opt.check.other_bytes import with_other_bytes
 from egraph_opt.check.other_constants import with_other_constants
 from egraph_opt.check.other_layers import with_other_layers
+from egraph_opt.check.other_letters import with_other_letters
+from egraph_opt.check.parts_between import with_parts_between
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.structures import with_structures
 from egraph_opt.check.ties import with_tied_comparisons
@@ -54,8 +57,9 @@ SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
-    *(with_other_bytes, with_structures),
+    *(with_other_bytes, with_structures, with_other_orders),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
+    *(with_other_letters, with_parts_between),
 )
 """What changes in several things at once."""
 

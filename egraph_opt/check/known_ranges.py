@@ -17,7 +17,7 @@ from egraph_opt.check.divisors import divisor_of
 from egraph_opt.check.magnitudes import with_numbers
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced
-from egraph_opt.check.variants import dims_of, input_like
+from egraph_opt.check.variants import arrays_of, dims_of, input_like
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
@@ -40,6 +40,9 @@ ENDS = (2**31 - 1, 2**63 - 1)
 
 FAR: dict[int, int] = {TensorProto.INT32: 2_000_000_000, TensorProto.INT64: 2**40}
 """An end that a type has, and no narrower one."""
+
+WAVES, PERIOD = frozenset({"Cos", "Sin"}), 6.25
+"""Functions that are what they were after a period, which Clips round to a number of few bits."""
 
 WITHIN_ONE = frozenset({"Sigmoid", "HardSigmoid"})
 """Functions of floats that lie between 0 and 1, as a Clip in their place does."""
@@ -71,6 +74,8 @@ def with_other_ranges(example: Example, numbers: Sequence[float]) -> Iterator[Ex
             yield _with_ranges(example, dict(zip((one, two), ranges, strict=True)))
     yield from _of_wide_inputs(example)
     yield from _divided(example, known, named)
+    yield from _of_a_period_more(example, known)
+    yield from _followed(example, known)
 
 
 def _divided(example: Example, known: dict[Expression, Range], named: Sequence[int]) -> Iterator[Example]:
@@ -86,6 +91,27 @@ def _divided(example: Example, known: dict[Expression, Range], named: Sequence[i
             made = _with_ranges(example, {node.arguments[1]: (known[node.arguments[1]][0], number)})
             for divisor in (number // 4, number // 2 + 1):
                 yield replace(made, operands=with_numbers(made.operands, {place: divisor}))
+
+
+def _of_a_period_more(example: Example, known: dict[Expression, Range]) -> Iterator[Example]:
+    """Waves have at both ends what they had there, and all else in between."""
+    if any(node.head.name == "unary" and node.arguments[0].head.value in WAVES for node in nodes_of(example)):
+        for node, (low, high) in known.items():
+            yield _with_ranges(example, {node: (low, high + PERIOD)})
+            yield _with_ranges(example, {node: (low - PERIOD, high)})
+
+
+def _followed(example: Example, known: dict[Expression, Range]) -> Iterator[Example]:
+    """Constants that are the greatest number of a range stay it where that is larger: what both make is as it
+    was at the ends, and larger in between."""
+    for node, (low, high) in known.items():
+        places = [
+            place for place, array in arrays_of(example).items() if array.size and (array == high).all()
+        ]
+        for end in (2 * high, 5 * high, high + (high + 1) // 2) if places else ():
+            made = _with_ranges(example, {node: (low, end)})
+            numbers = dict.fromkeys(places, end)
+            yield replace(made, operands=with_numbers(made.operands, numbers))
 
 
 def _of_wide_inputs(example: Example) -> Iterator[Example]:

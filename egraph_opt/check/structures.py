@@ -1,4 +1,4 @@
-"""Matrices and orders that have some signs of a structure, and not the structure.
+"""Matrices that have some signs of a structure, and not the structure.
 
 What a law asks of a constant matrix is often that it is diagonal, a rotation, a choice of columns; what its
 condition looks at is a count, a sum, a determinant, a border.  Each matrix here has such a sign of its own,
@@ -8,7 +8,7 @@ six rows and more, of which those in the middle are others than the first and th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
@@ -32,29 +32,37 @@ MORE = 3
 LEAST = 1e-3
 """Of a determinant by which is divided."""
 
-LONGEST = 8
-"""Of orders that are made longer, by two."""
+WHOLE = 4
+"""Rows of a reflection whose numbers are whole halves."""
 
 Array = np.ndarray[Any, Any]
 
 
 def with_structures(example: Example) -> Iterator[Example]:
     """Each constant matrix one of those, as large as it is and larger; two of one shape also each other's
-    transpose or inverse; orders that are longer, of which two in the middle have changed places."""
+    transpose or inverse."""
     arrays = arrays_of(example)
     matrices = {k: array for k, array in arrays.items() if _is_matrix(array)}
     for place, array in matrices.items():
         for sized in (example, *_larger(example, array)):
             for other in _matrices_like(arrays_of(sized)[place]):
                 yield replace(sized, operands=sized.operands.with_constant(place, other))
+        yield from _reflections(example, place, array)
     for first, second in combinations(matrices, 2):
         if matrices[first].shape == matrices[second].shape and _is_square(matrices[first]):
             for sized in (example, *_larger(example, matrices[first])):
                 yield from _pairs(sized, first, second)
     yield from _of_one_axis_more(example)
-    for place, array in arrays.items():
-        if array.dtype.kind == "i" and array.ndim == 1:
-            yield from _orders(example, place, array)
+
+
+def _reflections(example: Example, place: int, array: Array) -> Iterator[Example]:
+    """Rows and columns have a sum and a length of 1, as those of an order have, and no element is 0 or 1."""
+    rows, columns = array.shape[-2:]
+    if array.ndim == 2 and (columns == 1 or rows == columns):
+        whole = 2 / WHOLE - np.eye(WHOLE)
+        matrix = (whole if columns > 1 else whole[::-1, :1]).astype(array.dtype)
+        made = example if rows == WHOLE else _grown(example, rows, WHOLE)
+        yield replace(made, operands=made.operands.with_constant(place, matrix))
 
 
 def _is_matrix(array: Array) -> bool:
@@ -133,7 +141,7 @@ def _pairs(example: Example, one: int, other: int) -> Iterator[Example]:
             yield replace(example, operands=operands.with_constant(other, second))
 
 
-def _exchanged(count: int) -> Array:
+def exchanged(count: int) -> Array:
     """The numbers to there, two in the middle in each other's place."""
     order = np.arange(count)
     order[count // 2 - 1 : count // 2 + 1] = order[count // 2 - 1 : count // 2 + 1][::-1]
@@ -162,30 +170,6 @@ def _matrices(rows: int, columns: int) -> tuple[Array, ...]:
     scaled = shear * 2.0 ** ((-1.0) ** np.arange(columns))
     turned = np.triu(level)[:, ::-1], eye[:, ::-1] * numbers[:columns]
     others = (shear, scaled, lengths, whole, symmetric, blocks, *turned)
-    middle, between = _exchanged(rows), _exchanged(columns)
-    exchanged = (each for made in structures for each in (made, made[middle], made[:, between]))
-    return (*exchanged, *others)
-
-
-def _orders(example: Example, place: int, order: Array) -> Iterator[Example]:
-    """A permutation of more; indices that are there several times, one of them more often than another."""
-    length = len(order)
-    if length > 1 and np.array_equal(np.sort(order), np.arange(length)) and length <= LONGEST:
-        longer = resized(example, {length}, length + 2)
-        for made in _permutations(length + 2, int(order[0])):
-            yield replace(longer, operands=longer.operands.with_constant(place, made.astype(order.dtype)))
-    rising = length > 2 and bool((np.diff(order) >= 0).all())
-    for step in np.flatnonzero(np.diff(order)) if rising else ():
-        for at, value in ((step, order[step + 1]), (step + 1, order[step])):
-            made = order.copy()
-            made[at] = value
-            yield replace(example, operands=example.operands.with_constant(place, made))
-
-
-def _permutations(length: int, begin: int) -> Sequence[Array]:
-    """One after the other from a number on, backwards, and both with two in the middle exchanged."""
-    middle = _exchanged(length)
-    inner = np.arange(length)
-    inner[1:3] = inner[1:3][::-1]
-    turned = np.roll(np.arange(length), -begin)
-    return [turned, turned[middle], turned[inner], turned[::-1][inner]]
+    middle, between = exchanged(rows), exchanged(columns)
+    moved = (each for made in structures for each in (made, made[middle], made[:, between]))
+    return (*moved, *others)

@@ -15,7 +15,10 @@ from egraph_opt.check.inputs import Inputs
 from egraph_opt.check.kept_sums import with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.orders import with_other_orders
 from egraph_opt.check.other_layers import with_other_layers
+from egraph_opt.check.other_letters import with_other_letters
+from egraph_opt.check.parts_between import with_parts_between
 from egraph_opt.check.roles import roles_of
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.sizes import PATTERNS
@@ -23,7 +26,23 @@ from egraph_opt.check.ties import with_tied_comparisons
 from egraph_opt.check.variants import dims_of, without_names
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
-from egraph_opt.operators import binary, cast, dequantize, expand, none, output, reduce, reshape, unary
+from egraph_opt.operators import (
+    binary,
+    cast,
+    concat,
+    dequantize,
+    einsum,
+    expand,
+    gather,
+    none,
+    output,
+    reduce,
+    reshape,
+    slice_,
+    split,
+    transpose,
+    unary,
+)
 from egraph_opt.operators.norm_pools import lp_pool
 from egraph_opt.operators.recurrent import RecurrentLayer, recurrent
 from egraph_opt.operators.terms import listed
@@ -176,3 +195,60 @@ def test_dims_without_names_differ_along_any_axis() -> None:
     assert [fact.shape for fact in made.operands.facts] == [(None, None, None)] * 2
     for axis in range(3):
         assert any(pattern(0, axis) != pattern(1, axis) for pattern in PATTERNS)
+
+
+def attributes(made: Example, operator: str, place: int) -> list[Any]:
+    return [n.arguments[place].head.value for n in nodes_of(made) if n.head.name == operator]
+
+
+def orders_of(given: Example) -> list[tuple[Any, list[int]]]:
+    """The dims of the input and the indices of each example beside one."""
+    return [(dims_of(made.operands.values[0]), constants(made)[1]) for made in with_other_orders(given)]
+
+
+def test_an_order_is_longer_and_its_middle_another() -> None:
+    found = orders_of(example(lambda g: gather(g.input((2, 3)), g.constant(np.array([2, 0, 1])), 1)))
+    orders = [order for _, order in found]
+    assert [1, 0, 3, 4, 2, 6, 5] in orders and [1, 1, 2, 2, 3, 6, 6] in orders
+    assert all(dims == (2, len(order)) for dims, order in found)
+
+
+def test_steps_are_uneven_in_the_middle_along_an_axis_that_is_long_enough() -> None:
+    taken = example(lambda g: gather(g.input((2, 6)), g.constant(np.array([0, 2, 4])), 1))
+    assert ((2, 9), [0, 2, 3, 7, 8]) in orders_of(taken)
+
+
+def test_axes_go_round_between_others() -> None:
+    turned = example(lambda g: transpose(transpose(g.input((2, 3, 4, 5)), (1, 0, 2, 3)), (1, 0, 2, 3)))
+    _, middle, _ = with_other_orders(turned)
+    assert attributes(middle, "transpose", 1) == [(1, 0, 3, 4, 2, 5, 6)] * 2
+    assert dims_of(middle.operands.values[0]) == (2, 3, 2, 3, 2, 4, 5)
+
+
+def test_letters_are_in_the_other_order_and_two_more_change_places() -> None:
+    dot = example(lambda g: einsum("abc,abc->ab", listed(*(g.input((2, 3, 4)) for _ in range(2)))))
+    backwards, longer = with_other_letters(dot)
+    assert attributes(backwards, "einsum", 0) == ["cba,cba->cb"]
+    assert attributes(longer, "einsum", 0) == ["adebc,adebc->aedb"]
+    assert [dims_of(value) for value in longer.operands.values] == [(2, 2, 3, 3, 4)] * 2
+
+
+def test_parts_in_the_middle_are_in_the_wrong_order_or_of_other_sizes() -> None:
+    def halves(g: Operands):
+        x = g.input((3, 6))
+        return concat(listed(slice_(x, ((1, 0, 4, 1),)), slice_(x, ((1, 4, 6, 1),))), 1)
+
+    (joined,) = with_parts_between(example(halves))
+    assert [spec[0][1:3] for spec in attributes(joined, "slice_", 1)] == [(0, 4), (6, 8), (4, 6), (8, 10)]
+    assert dims_of(joined.operands.values[0]) == (3, 10)
+    parts = list(with_parts_between(example(lambda g: output(split(g.input((3, 6)), 1, (2, 2, 2)), 1))))
+    assert [attributes(made, "split", 2) for made in parts] == [[(2, 2, 3, 2, 1, 2)]] * 6
+    assert [attributes(made, "output", 1) for made in parts] == [[k] for k in range(6)]
+
+
+def test_a_range_goes_on_for_a_period_and_what_is_its_end_goes_with_it() -> None:
+    wave = example(lambda g: unary("Cos", (), clip(g, -1.0, 1.0, TensorProto.FLOAT)))
+    assert {(-1.0, 7.25), (-7.25, 1.0)} <= {ranges(made)[0] for made in with_other_ranges(wave, [])}
+    bits = example(lambda g: binary("BitwiseAnd", clip(g, 0, 15), g.constant(np.array(15))))
+    found = [(ranges(made)[0], constants(made)[-1]) for made in with_other_ranges(bits, [])]
+    assert ((0, 23), 23) in found and ((0, 30), 30) in found

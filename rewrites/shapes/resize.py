@@ -1,6 +1,6 @@
 """Sizes and scales of a Resize that are computed of its input's dims.
 
-Resize(x, sizes) -> Resize(x, scales)      where sizes are whole multiples of x's dims
+Resize(x, sizes) -> Resize(x, scales)      where sizes are multiples of x's dims, or both are numbers
 Resize(x, scales) -> Resize(x, numbers)    where scales are known numbers
 
 Exporters write `interpolate(x, scale_factor=2)` as Floor(Cast(Shape(x)) * 2), in integers or in floats, and
@@ -10,6 +10,7 @@ itself: its output has floor(dim * scale) elements, computed in float32.
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import INTEGERS
-from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.facts.fact import ABSENT, Dim, Fact
 from egraph_opt.laws import (
     Example,
     Operands,
@@ -168,7 +169,7 @@ def counted(v: Tensor, x: Tensor, c: Tensor, r: Tensor, vs: Tensors, rest: Tenso
 
 @hosted()
 def scales_of(sizes: Dims, x: Fact, scales: Fact, settings: Settings) -> Literal | None:
-    """The whole numbers, as floats, by which the sizes are multiples of x's dims; scales are not given.
+    """The numbers, as floats, by which the sizes are multiples of x's dims; scales are not given.
 
     Opset 11 gives an empty vector of scales beside sizes.
     """
@@ -184,16 +185,30 @@ def scales_of(sizes: Dims, x: Fact, scales: Fact, settings: Settings) -> Literal
         or len(sizes) != len(axes)
     ):
         return None
+    smooth = given.get("mode") in ("linear", "cubic") and x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)
     dims = [x.shape[axis] for axis in axes]
-    found = [
-        1 if symbolic.known_equal(a, b) else symbolic.exact_div(a, b)
-        for a, b in zip(sizes, dims, strict=True)
-    ]
-    return _literal(found)
+    return _literal([_scale(a, b, smooth) for a, b in zip(sizes, dims, strict=True)])
+
+
+def _scale(size: Dim, dim: Dim, smooth: bool) -> float | None:
+    """The scale that makes a size of a dim; one that float32 rounds moves what is read by a trifle, which
+    changes little where it is smooth, and neither double precision nor integers show it."""
+    if symbolic.known_equal(size, dim):
+        return 1.0
+    if not (isinstance(size, int) and isinstance(dim, int) and size > 0 and dim > 0):
+        whole = symbolic.exact_div(size, dim)
+        return float(whole) if isinstance(whole, int) else None
+    nearest = np.float32(size) / np.float32(dim)
+    if Fraction(float(nearest)) == Fraction(size, dim):
+        return float(nearest)
+    for scale in (nearest, np.nextafter(nearest, np.float32(np.inf))) if smooth else ():
+        if int(scale * np.float32(dim)) == int(float(scale) * dim) == size:
+            return float(scale)
+    return None
 
 
 def _literal(scales: Any) -> Literal | None:
-    if not scales or not all(isinstance(scale, int) and 0 < scale < 1 << 20 for scale in scales):
+    if not scales or not all(isinstance(scale, int | float) and 0 < scale < 1 << 20 for scale in scales):
         return None
     return Literal(TensorProto.FLOAT, (len(scales),), tuple(map(float, scales)))
 
@@ -233,6 +248,15 @@ def _sizes(rng: np.random.Generator) -> Iterator[Example]:
     ones, twos = (g.constant(np.array([v], np.float32)) for v in (1, 2))
     parts = (binary("Mul", part, ones if k < 2 else twos) for k, part in enumerate(scalars))
     yield g.fires(resized(g, x, none(), cast(concat(listed(*parts), 0), INT64)))
+    square = g.input(("N", 2, 24, 24))
+    for size, mode in ((12, "nearest"), (36, "nearest"), (32, "linear"), (7, "linear"), (25, "cubic")):
+        given = concat(listed(shape_of(square, 0, 2), g.constant(np.array([size, size]))), 0)
+        yield g.fires(resized(g, square, none(), given, mode, coordinate_transformation_mode="half_pixel"))
+    thirds = concat(listed(shape_of(square, 0, 2), g.constant(np.array([32, 32]))), 0)
+    yield g.near_miss(resized(g, square, none(), thirds), why="of 4 / 3 another pixel may be the nearest")
+    for dtype in (TensorProto.DOUBLE, TensorProto.UINT8):
+        exact = g.input((1, 2, 24, 24), dtype)
+        yield g.near_miss(resized(g, exact, none(), thirds, "linear"), why="4 / 3 is rounded to float32")
     yield g.near_miss(resized(g, x, none(), doubled(g, x, 4, 1.5)), why="a part of the size is cut off")
     yield g.near_miss(resized(g, x, none(), g.constant(np.array([1, 2, 3, 4]))), why="no multiples")
     wide = concat(listed(shape_of(x, 0, 2), shape_of(g.input(("M", "L")), 0, 2)), 0)
@@ -244,7 +268,7 @@ def _sizes(rng: np.random.Generator) -> Iterator[Example]:
 
 @law(examples=_sizes, uses=(counted,))
 def multiples_as_scales(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
-    """Resize(x, sizes) = Resize(x, scales) where the sizes are whole multiples of x's dims"""
+    """Resize(x, sizes) = Resize(x, scales) where the sizes are known multiples of x's dims"""
     scales = literal(scales_of(multiples(z), x, s, p))
     whole, scaled = resize(x, r, s, z, p), resize(x, r, scales, none(), p)
     yield rewrite(whole, scaled, guard(is_computed(z)), because="forgets what computed them")

@@ -93,6 +93,43 @@ def test_sizes_that_are_cut_off_stay() -> None:
     assert outcome(model).counts["Floor"] >= 1
 
 
+def to_size(opset: int, size: tuple[int, int], dtype: int = FLOAT, **attributes: Any) -> onnx.ModelProto:
+    """An image of 24 by 32 pixels, of any batch."""
+    g = Interpolation()
+    g.opset = opset
+    x = g.input("x", ["N", 4, 24, 32], dtype)
+    sizes = g.add("Concat", g.part(g.add("Shape", x), 0, 2), g.constant(list(size)), axis=0)
+    y = g.resized(x, "", sizes, **attributes)
+    return g.model(y, opset=opset, dtypes={y: dtype})
+
+
+@pytest.mark.parametrize(
+    ("opset", "size", "attributes"),
+    [
+        (11, (12, 16), {"mode": "nearest", "coordinate_transformation_mode": "asymmetric"}),
+        (13, (36, 8), {"mode": "nearest"}),
+        (17, (32, 7), {"mode": "linear"}),
+        (17, (23, 33), {"mode": "cubic"}),
+        (21, (13, 64), {"mode": "linear", "coordinate_transformation_mode": "align_corners"}),
+    ],
+)
+def test_sizes_of_a_known_image_are_scales(
+    opset: int, size: tuple[int, int], attributes: dict[str, Any]
+) -> None:
+    assert check_settled(to_size(opset, size, **attributes)) == {"Resize": 1}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "attributes"),
+    [(FLOAT, {"mode": "nearest"}), (TensorProto.UINT8, {"mode": "linear"})],
+    ids=["nearest", "uint8"],
+)
+def test_a_size_whose_scale_is_rounded_stays_where_that_may_show(
+    dtype: int, attributes: dict[str, Any]
+) -> None:
+    assert outcome(to_size(17, (32, 7), dtype, **attributes)).counts["Concat"] == 1
+
+
 def test_dims_behind_an_interpolation_are_known() -> None:
     """What comes behind it is priced at twice the height."""
     cost = outcome(interpolated("one_by_one", 17, ["N", 3, "H", 64]), "ascend").report.cost

@@ -90,6 +90,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     source="ShuffleNet, arXiv 1707.01083",
     examples=_examples,
     last=True,
+    resumes=True,
 )
 def shuffle_as_gather(x: Tensor, d: Dims, p: Permutation, e: Dims):
     """Reshape(Transpose(Reshape(x))) = Gather(x, i) where blocks of one axis change places, nothing else"""

@@ -3,6 +3,7 @@
 x * y + x * z = x * (y + z)        likewise x * y - x * z
 A @ B + A @ C = A @ (B + C)
 A @ C + B @ C = (A + B) @ C
+(A @ C + b) + B @ C -> (A + B) @ C + b    likewise differences, and C @ A
 A @ B + C @ D = [A, C] @ [B; D]    for constant B and D
 
 From the right to the left where both products are written as well.  `convolution.sums` says the same of
@@ -32,7 +33,7 @@ from egraph_opt.laws import (
     table,
     union,
 )
-from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
@@ -138,6 +139,30 @@ def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor, i: Int):
     total, sound, differ = binary(op, v, w), (is_sum(op), same_type(v, w)), guard(ne(v, w))
     apart = binary(op, factor(v, x, i), factor(w, x, i))
     yield rewrite(apart, factor(total, x, i), sound, differ, inverse="product_of_sum")
+
+
+def _shifted_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, w, b = g.input(("N", 4)), g.input(("N", 4)), g.random(4, 3), g.random(3)
+    yield from g.all_fire((x @ w + b) + y @ w, (b + x @ w) - y @ w, y @ w - (x @ w + b), y @ w + (x @ w + b))
+    yield from g.near_misses(
+        ((x @ w + b) + y @ g.random(4, 3), "two weights"),
+        ((x @ w + g.input((3,))) + y @ w, "the shift varies"),
+        ((x @ w + b) + g.input((1, 4)) @ w, "a row is broadcast"),
+        ((x @ w + b) * (y @ w), "a product"),
+    )
+
+
+@law(serves="arithmetic", uses=(factors, either_side), examples=_shifted_examples)
+def sum_behind_shift(op: String, x: Tensor, v: Tensor, w: Tensor, b: Tensor, i: Int, j: Int):
+    """(A @ C + b) + B @ C = (A + B) @ C + b, likewise C @ A, and differences"""
+    one, other, why = factor(v, x, i), factor(w, x, i), "every sum of two would be one of three"
+    shifted = beside("Add", one, b, j)
+    sound, demand = (is_sum(op), same_type(v, w)), guard(is_constant(b), ne(v, w), all_vary(v, w))
+    yield rewrite(binary(op, shifted, other), factor(binary(op, v, w), x, i) + b, sound, demand, because=why)
+    yield rewrite(
+        binary(op, other, shifted), binary(op, factor(binary(op, w, v), x, i), b), sound, demand, because=why
+    )
 
 
 @hosted()

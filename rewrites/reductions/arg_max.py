@@ -2,7 +2,7 @@
 
 ArgMax(Softmax(x)) -> ArgMax(x) along the same axis, ArgMin(LogSoftmax(x)) likewise
 ArgMax(x) -> Cast(x[1] > x[0]) of two elements, ArgMin likewise
-GatherElements(x, ArgMax(x)) -> ReduceMax(x)
+GatherElements(x, ArgMax(x)) -> ReduceMax(x)      also where the axis was dropped and is there again
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
-from egraph_opt.laws.sorts import Axis, Flag, Name, Slices, String, Tensor
+from egraph_opt.laws.sorts import Axis, Dims, Flag, Name, Slices, String, Tensor
 from egraph_opt.operators import arg_reduce, binary, cast, gather_elements, reduce, reshape, slice_, softmax
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.reductions.greatest import alone
@@ -105,22 +105,36 @@ def extreme_of(arg: str) -> Name:
     return "ReduceMax" if arg == "ArgMax" else "ReduceMin"
 
 
+@hosted()
+def restores(dims: Dims, x: Fact, axis: Axis) -> bool:
+    """The dims are those of x, with one element along the axis."""
+    if x.shape is None or not x.is_symbolic:
+        return False
+    return bool(dims == (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+
+
 def _chosen(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, small = g.input(("N", 5, 3)), g.input(("N", 5, 3)), g.input((4, 3), TensorProto.INT16)
     for arg in ("ArgMax", "ArgMin"):
         yield g.fires(gather_elements(x, arg_reduce(arg, x, 1, 1, 0), 1))
         yield g.fires(gather_elements(x, arg_reduce(arg, x, 2, 1, 1), 2))
+        yield g.fires(gather_elements(x, reshape(arg_reduce(arg, x, 1, 0, 0), ("N", 1, 3)), 1))
+    square = g.input((3, 3))
+    turned = reshape(arg_reduce("ArgMax", square, 1, 0, 0), (1, 3))
     yield from g.near_misses(
         (gather_elements(y, arg_reduce("ArgMax", x, 1, 1, 0), 1), "of another tensor"),
         (gather_elements(x, arg_reduce("ArgMax", x, 1, 1, 0), 2), "along another axis"),
         (gather_elements(small, arg_reduce("ArgMin", small, 0, 1, 0), 0), "no type of ReduceMin"),
+        (gather_elements(square, turned, 1), "the axis is another"),
     )
 
 
 @law("arg_max", numerics="finite", kind="merge", serves="traffic", examples=_chosen)
-def chosen_elements(x: Tensor, arg: String, axis: Axis, last: Flag):
-    """GatherElements(x, ArgMax(x)) = ReduceMax(x) along the same axis"""
-    chosen = gather_elements(x, arg_reduce(arg, x, axis, 1, last), axis)
-    made = reduce(extreme_of(arg), x, alone(axis), 1)
-    yield rewrite(chosen, made, are_compared(x), because="forgets where it was")
+def chosen_elements(x: Tensor, arg: String, axis: Axis, last: Flag, d: Dims):
+    """GatherElements(x, ArgMax(x)) = ReduceMax(x) along the same axis, also where it is a view of places"""
+    made, why = reduce(extreme_of(arg), x, alone(axis), 1), "forgets where it was"
+    kept, dropped = (arg_reduce(arg, x, axis, k, last) for k in (1, 0))
+    yield rewrite(gather_elements(x, kept, axis), made, are_compared(x), because=why)
+    again, known = reshape(dropped, d), (are_compared(x), restores(d, x, axis))
+    yield rewrite(gather_elements(x, again, axis), made, *known, because=why)

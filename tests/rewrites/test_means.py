@@ -37,13 +37,6 @@ def test_the_mean_of_layers_is_a_layer_of_the_mean(opset: int, dims: Dims, keep:
     assert cost.after < 0.4 * cost.before
 
 
-def test_the_mean_of_columns_stays() -> None:
-    g = Graph(x=["N", 7, 6])
-    y = g.add("ReduceMean", g.add("MatMul", "x", g.weight(6, 5)), axes=[2], keepdims=1)
-    ops = [node.op_type for node in outcome(g.model(y, opset=17), "flops").model.graph.node]
-    assert ops.index("MatMul") < ops.index("ReduceMean")
-
-
 @pytest.mark.parametrize(("op", "opset"), [("AveragePool", 11), ("MaxPool", 21)])
 def test_a_window_over_one_axis_is_a_reduction(op: str, opset: int) -> None:
     g = Graph(x=["N", 3, 19, 5])

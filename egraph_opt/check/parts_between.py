@@ -33,9 +33,11 @@ def with_parts_between(example: Example) -> Iterator[Example]:
 def _exchanged(example: Example, node: Expression) -> Iterator[Example]:
     """Behind the first part the two that come next, in the wrong order."""
     parts, axis = list(_elements(node.arguments[0])), node.arguments[1].head.value
-    specs = [part.arguments[1].head.value for part in parts if part.head.name == "slice_"]
-    places = {place_of_leaf(part.arguments[0]) for part in parts if part.arguments}
-    if len(parts) < 2 or len(specs) < len(parts) or len(places) > 1 or min(places) < 0:
+    if len(parts) < 2 or any(getattr(part.head, "name", "") != "slice_" for part in parts):
+        return
+    specs = [part.arguments[1].head.value for part in parts]
+    places = {place_of_leaf(part.arguments[0]) for part in parts}
+    if len(places) > 1 or min(places) < 0:
         return
     if any(len(spec) != 1 or spec[0][0] != axis or spec[0][3] != 1 for spec in specs):
         return

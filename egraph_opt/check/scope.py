@@ -256,7 +256,8 @@ def operators_in(terms: Iterable[Expression]) -> set[str]:
 
 def place_of_leaf(term: Expression) -> int:
     """The number of the leaf that a term is; -1 where it is something computed."""
-    return int(term.arguments[0].head.value) if term.head.name == "leaf" else -1
+    is_leaf = isinstance(term.head, Function) and term.head.name == "leaf"
+    return int(term.arguments[0].head.value) if is_leaf else -1
 
 
 def attributes_in(part: Expression) -> tuple[int, ...]:

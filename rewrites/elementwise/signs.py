@@ -2,6 +2,7 @@
 
     Where(x > 0, x, 0) -> Relu(x)            x * Cast(x > 0) -> Relu(x)            (x + |x|) / 2 -> Relu(x)
     Where(x > 0, x, -x) -> Abs(x)            Max(x, -x) -> Abs(x)                  x * Sign(x) -> Abs(x)
+    Abs(x) * Sign(x) -> x
     Where(x > 0, x, c * x) -> PRelu(x, c)    Max(x, c * x) -> PRelu(x, c)          c <= 1
     Where(x > 0, x, a * (Exp(x) - 1)) -> Elu_a(x)
     Where(x > c, x, 0) -> ThresholdedRelu_c(x)                                     x * Cast(x > c) likewise
@@ -155,6 +156,25 @@ def abs_by_sign(y: Tensor, x: Tensor, i: Int):
     for xs in (cons(x, cons(-x, nil())), cons(-x, cons(x, nil()))):
         yield rewrite(variadic("Max", xs), size, guard(is_float(x)), because=LOST)
     yield rewrite(beside("Mul", x, unary("Sign", (), x), i), size, guard(is_float(x)), because=LOST)
+
+
+def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z = g.input(("N", 3)), g.input(("N", 3))
+    size, sign = unary("Abs", (), x), unary("Sign", (), x)
+    yield from g.all_fire(size * sign, sign * size)
+    yield from g.near_misses(
+        (unary("Abs", (), z) * sign, "the sign of another tensor"),
+        (size + sign, "a sum"),
+        (size * unary("Sign", (), -x), "the opposite sign"),
+    )
+
+
+@law(kind="eliminate", serves="arithmetic", examples=_apart_examples, uses=(either_side,))
+def size_and_sign(x: Tensor, i: Int):
+    """Abs(x) * Sign(x) = x"""
+    apart = beside("Mul", unary("Abs", (), x), unary("Sign", (), x), i)
+    yield rewrite(apart, x, guard(is_float(x)), because="every x would be a product")
 
 
 def _slope_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import onnx_ir as ir
@@ -248,14 +249,16 @@ def _number(example: Example, part: Expression) -> int:
 
 
 def _long_ones(example: Example) -> Iterator[tuple[object, Example]]:
-    """Some axes so long along which is counted, the others that have no number of one element."""
+    """Some axes so long along which is counted, the others that have no number of one element, or all others:
+    what else is counted with them would be too many."""
     made = with_leaves(example, _without_symbols)
     casts = [node for node in nodes_of(example) if node.head.name == "cast"]
     types = tuple(dict.fromkeys(node.arguments[1].head.value for node in casts))[:MOST_TYPES]
     for place, axis in _counted(made)[:MOST_AXES]:
         value = made.operands.values[place]
-        for length in LENGTHS:
-            long = with_input(made, value, _with_length(dims_of(value), axis, length))
+        dims = dims_of(value)
+        for length, others in product(LENGTHS, dict.fromkeys((dims, (1,) * len(dims)))):
+            long = with_input(made, value, _with_length(others, axis, length))
             if _elements(long.operands.values[place]) > MOST_ELEMENTS:
                 continue
             yield (length, types), long

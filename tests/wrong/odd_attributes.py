@@ -24,7 +24,6 @@ from egraph_opt.laws import (
 from egraph_opt.operators import (
     Literal,
     PoolWindow,
-    attention,
     layer_norm,
     literal,
     none,
@@ -42,7 +41,7 @@ from egraph_opt.rewrites.conditions.windows import always_sees_something
 from egraph_opt.rewrites.recurrent.states import example_layer, fixed_steps
 from egraph_opt.rewrites.recurrent.steps import turned
 
-from . import fires_on, is_single, of_one, of_two, wrong
+from . import is_single, of_one, of_two, wrong
 from .resized_images import whole_backwards
 
 SELU = (("alpha", 1.6732632), ("gamma", -1.0507009))
@@ -160,30 +159,6 @@ def clip_of_negated(x: Tensor, s: Settings):
     """
     other = -unary("Clip", mirrored(s), x)
     yield rewrite(unary("Clip", s, -x), other, is_single(x), because="one way is enough")
-
-
-@hosted()
-def scale_by(s: Float, c: Fact) -> Float | None:
-    number = c.shape == () and c.splat
-    return s * float(number) if number else None
-
-
-def of_queries(c):
-    def made(g):
-        q, k, v = (g.input((1, 2, n, 4)) for n in (3, 5, 5))
-        return attention(q * g.constant(c), k, v, 0.5, 0)
-
-    return made
-
-
-@wrong("reassociates", of_queries(-1.0), opset=23, examples=fires_on(of_queries(2.0), opset=23))
-def factor_of_queries(q: Tensor, k: Tensor, v: Tensor, c: Tensor, s: Float, w: Flag):
-    """Attention(q * c, k, v; s) = Attention(q, k, v; s * c) for a number c
-
-    Wrong of a negative c: queries and keys are each scaled by the root.
-    """
-    found = attention(q, k, v, scale_by(s, c), w)
-    yield rewrite(attention(q * c, k, v, s, w), found, is_single(q), because="one way is enough")
 
 
 # --- without an end --------------------------------------------------------------------------------------

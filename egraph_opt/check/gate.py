@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count, product, repeat
+from itertools import chain, count, repeat
 
 from egraph_opt.check.beside_examples import beside, known_later, related
 from egraph_opt.check.between_powers import with_integers_between_powers
@@ -26,8 +26,7 @@ FRUITLESS = 32
 """Tries after which no term is expected of a statement that the author's examples show."""
 
 IN_PLACE = 4
-"""Terms of each statement, of several ranks and of several operands that are constant, which are taken for
-examples where the author wrote none."""
+"""Terms of each statement that are taken for examples where the author wrote none."""
 
 IN_TYPE, TYPED = "in ", 24
 """What the names of variants in other types begin with, and how many are tried for kernels in an opset."""
@@ -66,10 +65,6 @@ def _single_elements_last(term: TriedTerm) -> tuple[bool, int, int]:
 
 def _ranks(example: Example) -> object:
     return tuple(fact.rank for fact in example.operands.facts)
-
-
-def _constants(example: Example) -> object:
-    return tuple(fact.const for fact in example.operands.facts)
 
 
 def _wording(example: Example) -> tuple[str, ...]:
@@ -170,8 +165,7 @@ class Gate:
     def firing(self) -> list[Example]:
         """The author's examples on which the law fires, or small terms that the tables made."""
         written = [example for example in self.written if example.fires]
-        kinds = product(self.found.values(), (_ranks, _constants))
-        small = (_of_each(found.holds, kind) for found, kind in kinds)
+        small = (_of_each(found.holds, _ranks) for found in self.found.values())
         return written or [each for terms in small for each in spread(terms, IN_PLACE)]
 
     def in_other_types(self, firing: Sequence[Example]) -> None:

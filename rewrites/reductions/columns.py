@@ -50,7 +50,7 @@ def sum_is_moderate(w: Fact, axes: Axes) -> bool:
     if not known or w.shape is None:
         return True
     count = prod(d for axis in axes if isinstance(d := w.shape[axis], int))
-    return count * max(map(abs, known)) <= LARGEST[w.dtype] ** 0.5
+    return bool(count * max(map(abs, known)) <= LARGEST[w.dtype] ** 0.5)
 
 
 @hosted()

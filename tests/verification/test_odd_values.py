@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -154,7 +156,7 @@ def test_what_a_clip_makes_may_be_a_divisor_that_is_0(low: int, operands: set[tu
 def test_what_is_wrong_in_the_middle_of_a_range_only_is_seen() -> None:
     """13 * 10 is beyond int8, 23 * 0 is not."""
     text = "g (int64[8] x) => (int64[8] y) {{ i = Clip (x, zero, end) j = Sub (end, i) k = Mul (i, j) {} }}"
-    ends = {"zero": np.array(0, np.int64), "end": np.array(23, np.int64)}
+    ends: dict[str, Any] = {"zero": np.array(0, np.int64), "end": np.array(23, np.int64)}
     before = model(text.format("b = Cast <to = 3> (k) y = Cast <to = 7> (b)"), **ends)
     assert verify(before, before).status == "passed"
     assert verify(before, model(text.format("y = Identity (k)"), **ends)).status == "failed"

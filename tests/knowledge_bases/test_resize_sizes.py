@@ -90,7 +90,7 @@ def test_scales_that_are_computed_become_numbers(opset: int, name: str) -> None:
 
 def test_sizes_that_are_cut_off_stay() -> None:
     model = interpolated("one_by_one", 17, ["N", 3, "H", "W"], factor=1.5)
-    assert outcome(model).counts["Floor"] >= 1
+    assert outcome(model).counts["Mul"] >= 1
 
 
 def to_size(opset: int, size: tuple[int, int], dtype: int = FLOAT, **attributes: Any) -> onnx.ModelProto:

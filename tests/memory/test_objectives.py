@@ -21,9 +21,9 @@ g (float[64, 64] x) => (float[8, 64] y) <int64[1] from = {0}, int64[1] to = {8},
 { t = Transpose <perm = [1, 0]> (x) y = Slice (t, from, to, axis) }"""
 
 PRODUCTS = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[8, 4] x) => (float[8, 1] y) <float[4, 64] u, float[4, 64] v, float[4, 64] w, int64[1] axis = {1}>
+g (float[8, 4] x) => (float[8, 1] y) <float[4, 64] u, float[4, 64] v, float[4, 64] w>
 {
-    a = MatMul (x, u)  p = ReduceSum (a, axis)
+    a = MatMul (x, u)  p = ReduceL2 <axes = [1]> (a)
     b = MatMul (x, v)  q = ReduceMax <axes = [1]> (b)
     c = MatMul (x, w)  r = ReduceMin <axes = [1]> (c)
     s = Mul (p, q)     y = Add (s, r)
@@ -31,11 +31,11 @@ g (float[8, 4] x) => (float[8, 1] y) <float[4, 64] u, float[4, 64] v, float[4, 6
 
 BRANCH = """<ir_version: 8, opset_import: ["" : 17]>
 g (bool c, float[8, 4] x) => (float[8, 1] y, float[8, 1] z)
-<float[4, 64] u, float[4, 64] v, float[4, 64] w, int64[1] axis = {1}, int64[2] wide = {8, SIZE}>
+<float[4, 64] u, float[4, 64] v, float[4, 64] w, int64[2] wide = {8, SIZE}>
 {
     y = If (c) <
         then_branch = t () => (float[8, 1] o) {
-            a = MatMul (x, u)  p = ReduceSum (a, axis)
+            a = MatMul (x, u)  p = ReduceL2 <axes = [1]> (a)
             b = MatMul (x, v)  q = ReduceMax <axes = [1]> (b)
             d = MatMul (x, w)  r = ReduceMin <axes = [1]> (d)
             s = Mul (p, q)     o = Add (s, r)

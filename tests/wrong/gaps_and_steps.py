@@ -60,8 +60,8 @@ def every_pixel_read(x: Fact, u: PoolWindow) -> Slices | None:
     return tuple((k + 2, 0, None, n) for k, n in enumerate(steps) if n > 1)
 
 
-@hosted()
-def among_those(u: PoolWindow) -> PoolWindow | None:
+def _among(u: Any) -> Any:
+    """A window of steps that have nothing in common any more."""
     steps = shared(u)
     if steps is None:
         return None
@@ -69,6 +69,11 @@ def among_those(u: PoolWindow) -> PoolWindow | None:
         tuple(k // n for k, n in zip(given, steps, strict=True)) for given in (u.strides, u.dilations)
     )
     return replace(u, strides=strides, dilations=dilations)
+
+
+@hosted()
+def among_those(u: PoolWindow) -> PoolWindow | None:
+    return _among(u)
 
 
 def spread(s: int, d: int, size: int = 14):
@@ -96,13 +101,7 @@ def conv_pixels(x: Fact, u: ConvWindow) -> Slices | None:
 
 @hosted()
 def conv_among(u: ConvWindow) -> ConvWindow | None:
-    steps = shared(u)
-    if steps is None:
-        return None
-    strides, dilations = (
-        tuple(k // n for k, n in zip(given, steps, strict=True)) for given in (u.strides, u.dilations)
-    )
-    return replace(u, strides=strides, dilations=dilations)
+    return _among(u)
 
 
 def spread_conv(s: int, d: int, size: int = 14):

@@ -1,11 +1,14 @@
 """What laws of this project said until more was tried beside their examples: windows without a pixel, sums
 and products that depend on their order, constants that a narrower type does not hold."""
 
+import math
+from dataclasses import replace
+
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Float, Tensor, approximate, hosted, rewrite
-from egraph_opt.operators import PoolWindow, cast, pool, reduce
+from egraph_opt.laws import Axes, Float, Tensor, approximate, hosted, number_like, rewrite
+from egraph_opt.operators import PoolWindow, cast, lp_pool, pool, reduce, unary
 from egraph_opt.operators.composites import layer_norm
 
 from . import fires_on, of_one, wrong
@@ -96,3 +99,32 @@ def sum_in_narrower_float(x: Tensor, c: Tensor):
     """
     narrow = cast(cast(x, T.FLOAT) + cast(c, T.FLOAT), T.DOUBLE)
     yield rewrite(x + c, narrow, are_of_float64(x, c), because="float32 is enough")
+
+
+@hosted()
+def counting_all(window: PoolWindow, x: Fact) -> PoolWindow | None:
+    return replace(window, count_include_pad=1) if x.dtype == T.FLOAT and not window.ceil_mode else None
+
+
+@hosted()
+def elements_in(window: PoolWindow) -> Float:
+    return float(math.prod(window.kernel))
+
+
+def _norm(dims, window):
+    return lambda g: lp_pool(1, g.input(dims), window)
+
+
+@wrong(
+    "reassociates",
+    _norm((1, 2, 7, 8), PoolWindow((2, 3), (4, 4), (1,) * 4, (6, 6))),
+    opset=21,
+    examples=fires_on(_norm((1, 2, 6, 7), PoolWindow((2, 3), (2, 1), (1,) * 4, (1, 1))), opset=21),
+)
+def norm_as_mean(x: Tensor, w: PoolWindow):
+    """LpPool(x; 1) = n * AveragePool(|x|) for n elements in a window
+
+    Wrong of a window that is larger than the image with its pads, of which ONNX says nothing.
+    """
+    mean = pool("AveragePool", unary("Abs", (), x), counting_all(w, x))
+    yield rewrite(lp_pool(1, x, w), mean * number_like(x, elements_in(w)), because="forgets of what")

@@ -16,22 +16,17 @@ from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axes, Axis, Int, Slices, Steps, Tensor
+from egraph_opt.laws.sorts import Axis, Int, Slices, Steps, Tensor
 from egraph_opt.operators import gather, range_, reshape, shape_of, slice_, slice_at, variadic
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import have_same_dims
+from egraph_opt.rewrites.reductions.greatest import alone
 from egraph_opt.rewrites.slicing.slice import dim_at, entry_of
 
 law = laws_of(
     "gather", numerics="bitwise", kind="replace", serves="launches", source="exporters' position embeddings"
 )
-
-
-@hosted()
-def only(axis: Axis) -> Axes:
-    """The axis of a Gather as that of a Slice."""
-    return (axis,)
 
 
 @hosted()
@@ -69,7 +64,7 @@ def _counted(rng: np.random.Generator) -> Iterator[Example]:
 @law(examples=_counted)
 def taken_in_order(x: Tensor, s: Tensor, t: Tensor, d: Tensor, a: Axis):
     """Gather(x, Range(s, t, d)) = Slice(x; s, t, d)"""
-    part = slice_at(x, reshape(s, (1,)), reshape(t, (1,)), only(a), steps_upwards(d))
+    part = slice_at(x, reshape(s, (1,)), reshape(t, (1,)), alone(a), steps_upwards(d))
     sound = is_counted_from_front(s), is_counted_from_front(t)
     yield rewrite(gather(x, range_(s, t, d), a), part, *sound, because="a Gather fails beyond the rows")
 

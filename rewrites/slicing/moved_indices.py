@@ -82,13 +82,17 @@ def is_aligned(i: Fact, wide: Fact, axis: Axis) -> bool:
 
 
 @hosted()
-def ones_behind(i: Fact, wide: Fact, x: Fact, axis: Axis) -> Literal | None:
-    """The end of a computed target: as many ones as x has axes behind one.
+def axes_behind(x: Fact, axis: Axis) -> Literal | None:
+    """The end of a computed target: as many ones as x has axes behind one, which stay as they are."""
+    count = -1 if x.rank is None else x.rank - 1 - axis
+    return Literal(INT64, (count,), (1,) * max(count, 1)) if count >= 0 else None
 
-    None where indices that may be none might not be taken at all: a dim that is computed may be 0.
-    """
-    count = 0 if x.rank is None else x.rank - 1 - axis
-    return Literal(INT64, (count,), (1,) * max(count, 1)) if _are_taken(i, wide, x, axis) else None
+
+@hosted()
+def ones_behind(i: Fact, wide: Fact, x: Fact, axis: Axis) -> Literal | None:
+    """`axes_behind`; None where indices that may be none might not be taken at all: a dim that is computed
+    may be 0."""
+    return axes_behind.function(x, axis) if _are_taken(i, wide, x, axis) else None
 
 
 def _are_taken(i: Fact, wide: Fact, x: Fact, axis: int) -> bool:

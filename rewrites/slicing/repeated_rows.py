@@ -16,6 +16,7 @@ from egraph_opt.laws.sorts import Axis, Dims, Tensor
 from egraph_opt.operators import Literal, concat, expand, expand_to, gather, literal, shape_of
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.zeros import rank_of
+from egraph_opt.rewrites.slicing.moved_indices import axes_behind, target_behind
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of("expand", numerics="bitwise", kind="replace", serves="traffic", source="exporters' token types")
@@ -31,18 +32,9 @@ def one_index(x: Fact, s: Fact, axis: Axis) -> Literal | None:
 
 
 @hosted()
-def axes_behind(x: Fact, axis: Axis) -> Literal | None:
-    """The end of a target: the axes of x behind one stay as they are."""
-    count = -1 if x.rank is None else x.rank - 1 - axis
-    return Literal(INT64, (count,), (1,) * max(count, 1)) if count >= 0 else None
-
-
-@hosted()
 def target_of(x: Fact, s: Fact, axis: Axis) -> Dims | None:
     """The target as numbers; onnxruntime takes an Expand to a constant 0 for one that changes nothing."""
-    if x.rank is None or not s.is_static or s.shape is None or 0 in s.shape:
-        return None
-    return (*s.shape, *(1,) * (x.rank - 1 - axis))
+    return target_behind.function(s.shape, x, axis) if s.is_static and s.shape is not None else None
 
 
 @hosted()

@@ -132,9 +132,10 @@ def is_moderate_factor(c: Fact) -> bool:
 
 @hosted()
 def in_range(c: Fact, number: Float) -> bool:
-    """Times a number, a constant overflows nowhere, as far as its elements are known."""
-    known = known_elements(c)
-    return not known or abs(number) * max(map(abs, known)) <= LARGEST[c.dtype]
+    """A number of the constant's type, times which the constant overflows nowhere, as far as its elements are
+    known."""
+    largest = max(map(abs, known_elements(c) or ()), default=1.0)
+    return c.dtype in LARGEST and abs(number) * max(largest, 1.0) <= LARGEST[c.dtype]
 
 
 @hosted()

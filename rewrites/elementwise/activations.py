@@ -132,11 +132,11 @@ def gelu(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
 
 @hosted()
 def swish_settings(gate: Gate, p: Coefficients, c: float, x: Fact) -> Settings | None:
-    """1 + Tanh(w) is 2 * Sigmoid(2 * w); onnxruntime multiplies by alpha, which has to be finite."""
+    """1 + Tanh(w) is 2 * Sigmoid(2 * w); onnxruntime multiplies by alpha in the type of x."""
     factor = {("sigmoid",): 1.0, ("tanh",): 2.0}.get(gate)
     if factor is None or len(p) != 2 or p[0] != 0 or not close(c * factor, 1, x):
         return None
-    if abs(p[1] * factor) > LARGEST[TensorProto.FLOAT]:
+    if abs(p[1] * factor) > LARGEST.get(x.dtype, LARGEST[TensorProto.FLOAT]):
         return None
     return (("alpha", p[1] * factor),)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from egraph_opt.check.around_images import with_windows_around_images
+from egraph_opt.check.around_images import with_gaps_in_windows, with_windows_around_images
 from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
@@ -59,7 +59,7 @@ RELATED = (
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
     *(with_other_bytes, with_structures, with_other_orders),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
-    *(with_other_letters, with_parts_between),
+    *(with_other_letters, with_parts_between, with_gaps_in_windows),
 )
 """What changes in several things at once."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from egraph_opt.check.scope import nodes_of, roots_of
@@ -14,12 +15,16 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.expressions import Expression, constant, parts
 
+Shape = tuple[Any, ...]
+EMPTY: Mapping[Shape, Shape] = MappingProxyType({})
+
 FOLLOWING = frozenset({"reshape", "expand", "tile"})
 TIMES = (2, 3)
 """How much longer an axis is; it is as long as another one as well, where that is a multiple."""
 
-MOST_VIEWS = 3
-"""Views of what an input is, beyond which none is looked at."""
+FEW_VIEWS, MOST_VIEWS = 3, 6
+"""Views of what an input is: of few each changes by itself, of more those that have the same dims change alike, and
+of more than that none is looked at."""
 
 
 def with_followed_sizes(example: Example) -> Iterator[Example]:
@@ -37,23 +42,47 @@ def with_followed_sizes(example: Example) -> Iterator[Example]:
                 continue
             for times in sorted({*TIMES, *(s // size for s in sizes if s > size and s % size == 0)}):
                 dims = (*dims_of(value)[:axis], times * size, *dims_of(value)[axis + 1 :])
-                yield from filter(lowered_if_typed, _followed(with_input(example, value, dims), own, times))
+                longer = with_input(example, value, dims)
+                if len(own) <= FEW_VIEWS:
+                    found = _followed(longer, [(view,) for view in own], times)
+                else:
+                    found = _followed(longer, _alike(own), times, {dims_of(value): dims})
+                yield from filter(lowered_if_typed, found)
 
 
-def _followed(example: Example, views: list[Expression], times: int) -> Iterator[Example]:
-    """The same term where one of the dims of each view, or none, is so many times what it was."""
-    ways = ([_dims(view), *_larger(_dims(view), times)] for view in views)
+def _alike(views: Sequence[Expression]) -> list[tuple[Expression, ...]]:
+    """Views with those that have the same dims."""
+    found: dict[Shape, tuple[Expression, ...]] = {}
+    for view in views:
+        found[_dims(view)] = (*found.get(_dims(view), ()), view)
+    return list(found.values())
+
+
+def _followed(
+    example: Example, groups: Sequence[Sequence[Expression]], times: int, known: Mapping[Shape, Shape] = EMPTY
+) -> Iterator[Example]:
+    """The same term where one of the dims of each group of views, or none, is so many times what it was.
+
+    Args:
+        known: what dims become that are not free to choose.
+    """
+    given = [_dims(views[0]) for views in groups]
+    ways = ([known[dims]] if dims in known else [dims, *_larger(dims, times)] for dims in given)
     for chosen in product(*ways):
-        dims = {view: constant(d, view.arguments[1].sort) for view, d in zip(views, chosen, strict=True)}
+        dims = {
+            view: constant(d, view.arguments[1].sort)
+            for views, d in zip(groups, chosen, strict=True)
+            for view in views
+        }
         terms = tuple(_with_dims(term, dims) for term in roots_of(example))
         yield replace(example, term=terms if isinstance(example.term, tuple) else terms[0])
 
 
-def _dims(view: Expression) -> tuple[Any, ...]:
+def _dims(view: Expression) -> Shape:
     return tuple(view.arguments[1].head.value)
 
 
-def _larger(dims: tuple[Any, ...], times: int) -> Iterator[tuple[Any, ...]]:
+def _larger(dims: Shape, times: int) -> Iterator[Shape]:
     for k, d in enumerate(dims):
         if isinstance(d, int) and d > 0:
             yield (*dims[:k], d * times, *dims[k + 1 :])

@@ -14,7 +14,7 @@ from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
 from egraph_opt.check.followed_sizes import with_followed_sizes
-from egraph_opt.check.kept_sums import with_kept_sums
+from egraph_opt.check.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
 from egraph_opt.check.more_copies import with_more_copies
@@ -59,7 +59,7 @@ RELATED = (
     *(with_operands_at_run_time, with_kept_sums, with_tied_comparisons, with_windows_around_images),
     *(with_other_bytes, with_structures, with_other_orders),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
-    *(with_other_letters, with_parts_between, with_gaps_in_windows),
+    *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
 )
 """What changes in several things at once."""
 

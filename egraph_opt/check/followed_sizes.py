@@ -23,8 +23,8 @@ TIMES = (2, 3)
 """How much longer an axis is; it is as long as another one as well, where that is a multiple."""
 
 FEW_VIEWS, MOST_VIEWS = 3, 6
-"""Views of what an input is: of few each changes by itself, of more those that have the same dims change alike, and
-of more than that none is looked at."""
+"""Views of what an input is: of few each changes by itself, of more those that have the same dims change
+alike, and of more than that none is looked at."""
 
 
 def with_followed_sizes(example: Example) -> Iterator[Example]:

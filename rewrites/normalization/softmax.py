@@ -5,6 +5,7 @@ x - Log(ReduceSum(Exp(x))) -> LogSoftmax(x)      likewise x - ReduceLogSumExp(x)
 Log(Softmax(x)) -> LogSoftmax(x)                 Exp(LogSoftmax(x)) = Softmax(x)
 Softmax(x + m) -> Softmax(x)                     m is the same along the axis; likewise x - m, LogSoftmax
 Softmax(LogSoftmax(x)) -> Softmax(x)             likewise LogSoftmax
+Softmax(x) -> 1                                  along an axis of one element
 
 `composites.primitives` writes them out again.
 """
@@ -15,11 +16,11 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law, number_like, rewrite
 from egraph_opt.laws.algebra import exp, log, varies
-from egraph_opt.laws.sorts import Axes, Axis, Int, String, Tensor
-from egraph_opt.operators import cast, reduce, softmax
-from egraph_opt.rewrites.conditions.channels import is_moderate, known_elements
+from egraph_opt.laws.sorts import Axes, Axis, Float, Int, String, Tensor
+from egraph_opt.operators import cast, expand, reduce, softmax
+from egraph_opt.rewrites.conditions.channels import is_moderate, known_elements, static_dims
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import quotients
@@ -147,3 +148,26 @@ def of_logarithm(kind: String, x: Tensor, k: Axis):
     """
     twice = softmax(kind, softmax("LogSoftmax", x, k), k)
     yield rewrite(twice, softmax(kind, x, k), is_softmax(kind), because="LogSoftmax could be repeated")
+
+
+@hosted()
+def of_one_element(kind: str, x: Fact, axis: Axis) -> Float | None:
+    """What an axis of one element has: all there is, as a logarithm 0."""
+    if x.shape is None or x.shape[axis] != 1:
+        return None
+    return 0.0 if kind == "LogSoftmax" else 1.0
+
+
+def _lone_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input((2, 1, 4))
+    yield from g.all_fire(softmax("Softmax", x, 1), softmax("LogSoftmax", x, 1))
+    yield g.near_miss(softmax("Softmax", x, 2), why="there are four")
+    yield g.near_miss(softmax("Softmax", g.input(("N", 4)), 0), why="there may be several")
+
+
+@law("softmax", numerics="finite", kind="replace", source="attention of one token", examples=_lone_examples)
+def of_one(kind: String, x: Tensor, k: Axis):
+    """Softmax(x) = 1, LogSoftmax(x) = 0 along an axis of one element"""
+    level = expand(number_like(x, of_one_element(kind, x, k)), static_dims(x))
+    yield rewrite(softmax(kind, x, k), level, guard(varies(x)), because="forgets x")

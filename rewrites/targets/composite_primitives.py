@@ -39,6 +39,7 @@ from egraph_opt.operators.composites import SWAP_LAST
 from egraph_opt.rewrites.attention.scaled_dot_product import softmaxes, weights
 from egraph_opt.rewrites.conditions.channels import in_type_of
 from egraph_opt.rewrites.normalization.layer_norm import KEPT, unit_scale
+from egraph_opt.rewrites.reductions.greatest import alone
 
 law = laws_of(
     "composites.primitives",
@@ -92,18 +93,13 @@ def levels(x: Tensor, y: Tensor, op: String, k: Axis, a: Axes):
     yield rule(eq(y, _less_maximum(x, a)), then=assign(level(y), 1))
 
 
-@hosted()
-def along(axis: Axis) -> Axes:
-    return (axis,)
-
-
 @law(uses=(levels,))
 def softmax_parts(x: Tensor, k: Axis):
     """Softmax(x) = Exp(x - m) / ReduceSum(Exp(x - m)), LogSoftmax(x) = x - m - Log(ReduceSum(Exp(x - m)))
 
     m is the maximum.
     """
-    axes = along(k)
+    axes = alone(k)
     away = _less_maximum(x, axes)
     e = exp(away)
     total = reduce("ReduceSum", e, axes, KEPT)

@@ -21,21 +21,16 @@ NOT_WRONG = "no term was found"
 
 STILL_ACCEPTED = frozenset(
     {
-        "average_of_whole_image",
-        "channels_shuffled_twice",
-        "chosen_by_the_same",
         "clip_without_effect",
         "elements_of_their_rows",
         "image_and_shift",
         "squares_that_are_no_multiples",
         "tanh_as_a_quotient",
-        "windows_there_and_back",
     }
 )
-"""Wrong laws that the gate accepts, which it has to meet yet: masks and rows of which several sums, ends and
-counts are kept at once; views that are no way back; a window with gaps; a forgotten activation; a remainder
-that vanishes in the middle; an error a little above its bound; and a constant image that is large, where no
-example says that an image may be constant.  There may only be fewer."""
+"""Wrong laws that the gate accepts, which it has to meet yet: rows of indices of which ends and sums are kept;
+a forgotten activation; a remainder that vanishes in the middle; an error a little above its bound; and a
+constant image that is large, where no example says that an image may be constant.  There may only be fewer."""
 
 Record = Callable[[str, object], None]
 

@@ -122,6 +122,13 @@ def test_known_sizes_like_symbolic_ones(batch: int | str, length: int | str) -> 
     assert counts["MatMul"] in (3, 5)
 
 
+def test_of_one_token_only_its_value_is_left() -> None:
+    """The softmax of one score is 1, for all scales and masks."""
+    counts = counted(Attention(1, 1), "flops")
+    assert counts["Softmax"] == counts["Attention"] == 0
+    assert counts["MatMul"] + counts["Gemm"] <= 2
+
+
 @pytest.mark.parametrize(
     ("scale", "bias", "cost"),
     [

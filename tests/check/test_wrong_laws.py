@@ -28,9 +28,10 @@ STILL_ACCEPTED = frozenset(
         "tanh_as_a_quotient",
     }
 )
-"""Wrong laws that the gate accepts, which it has to meet yet: rows of indices of which ends and sums are kept;
-a forgotten activation; a remainder that vanishes in the middle; an error a little above its bound; and a
-constant image that is large, where no example says that an image may be constant.  There may only be fewer."""
+"""Wrong laws that the gate accepts, which it has to meet yet: rows of indices of which ends and sums are
+kept; a forgotten activation; a remainder that vanishes in the middle; an error a little above its bound; and
+a constant image that is large, where no example says that an image may be constant.  There may only be
+fewer."""
 
 Record = Callable[[str, object], None]
 

@@ -23,7 +23,7 @@ from egraph_opt.check.kinds import DIVISORS, HALF_RANGE, INTEGERS, RANGE, SHARE,
 from egraph_opt.check.points import AROUND, BESIDE, points_of
 from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, compared_with, constants_of, roles_of
 from egraph_opt.check.sizes import symbol_of
-from egraph_opt.check.underflow import underflowing
+from egraph_opt.check.underflow import adds_nothing, underflowing
 from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 
 Feeds = dict[str, npt.NDArray[Any]]
@@ -68,7 +68,7 @@ class Inputs:
         near = {float(n) for n in numbers if np.isfinite(n) and abs(n) < RANGE}
         beside = {s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)}
         self.numbers = tuple(sorted(beside | {0.0}))
-        self.range = cast_range(model)
+        self.range = cast_range(model, adds=not adds_nothing(model))
         self._is_small_below = any(node.op_type in SMALL_BELOW for node in model.graph.node)
         near_divisors = {k * c + d for c in constants_of(model, DIVIDED) for k in FACTORS for d in (0, 1, -1)}
         points = points_of(model)

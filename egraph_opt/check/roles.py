@@ -139,9 +139,14 @@ LARGEST_CAST = 127
 """Floats are not larger where something that is computed from them is cast to integers."""
 
 
-def cast_range(model: onnx.ModelProto) -> tuple[float, float]:
+def cast_range(model: onnx.ModelProto, *, adds: bool) -> tuple[float, float]:
     """The floats that may go into a model: what is beyond the range of a type that it is cast to becomes
-    anything."""
+    anything.
+
+    Args:
+        adds: the model adds numbers up, of which infinite ones make no number.  Onnxruntime leaves out casts
+            to float16 and back between some nodes and not others, and numbers are infinite or not by that.
+    """
     given, low, high = {value.name for value in model.graph.input}, -np.inf, np.inf
     halves = set[str]()
     for node in model.graph.node:
@@ -150,6 +155,8 @@ def cast_range(model: onnx.ModelProto) -> tuple[float, float]:
         to = next((a.i for a in node.attribute if a.name == "to"), 0) if node.op_type == "Cast" else 0
         if to == onnx.TensorProto.FLOAT16:
             halves.update(node.output)
+            if adds and node.input[0] in given:  # 0 * infinity, where the cast is not left out
+                low, high = max(low, -LARGEST_HALF), min(high, LARGEST_HALF)
         if to in INTEGERS:
             least, most = integer_range(to)
             if halves:  # an infinite one becomes anything

@@ -93,9 +93,11 @@ def quantized_before_pool(x: Tensor, u: PoolWindow, s: Tensor, z: Tensor, a: Axi
 
 
 @hosted()
-def other_axis(s: Fact, a: Axis, b: Axis, i: Fact) -> bool:
+def other_axis(q: Fact, s: Fact, a: Axis, b: Axis, i: Fact) -> bool:
     """Scales are of another axis than the one that is gathered."""
-    return s.rank == 1 and a != b and i.rank is not None
+    if q.shape is None or s.shape is None or i.rank is None or a >= len(q.shape):
+        return False
+    return a != b and s.shape == (q.shape[a],) and 0 not in q.shape
 
 
 def gathered_bytes(i: Any, a: int, b: int):
@@ -122,6 +124,6 @@ def gathered_before_scaling(q: Tensor, s: Tensor, z: Tensor, a: Axis, i: Tensor,
     yield rewrite(
         gather(dequantize(q, s, z, a), i, b),
         dequantize(gather(q, i, b), s, z, a),
-        other_axis(s, a, b, i),
+        other_axis(q, s, a, b, i),
         because="bytes are gathered",
     )

@@ -335,7 +335,7 @@ def further_on(t: Slices, u: Slices, x: Fact) -> Slices | None:
         return None
     axis, start, end, step = t[0]
     _, more, last, k = u[0]
-    if end is None or last is None:
+    if end is None or last is None or min(start, more) < 0 or end < 0:
         return None
     return ((axis, start + more * step, min(end, start + last * step), step * k),)
 

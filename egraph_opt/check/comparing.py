@@ -28,6 +28,7 @@ from egraph_opt.check.excuses import (
     nearer,
     overflows_with_inputs,
 )
+from egraph_opt.check.onnx_checker import assert_valid
 from egraph_opt.check.outcomes import Failure, Tally, Trial
 from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.runner import TermRunner
@@ -62,6 +63,10 @@ def _constants_of(model: onnx.ModelProto) -> Iterator[Any]:
         yield from (numpy_helper.to_array(a.t) for a in node.attribute if a.HasField("t"))
 
 
+NO_MEMORY = "Failed to allocate memory"
+"""What onnxruntime says of a machine, not of a model."""
+
+
 def _is_exact(array: Any) -> bool:
     """Whether numbers have so few digits that float32 has rounded nothing: large ones are all whole there."""
     small = bool((np.abs(array) < EXACT).all())
@@ -82,7 +87,7 @@ def compare(
     by_reference = original.runner.by_reference
     try:
         if original.is_valid:
-            onnx.checker.check_model(rewritten, full_check=True)
+            assert_valid(rewritten)
         runner = TermRunner(rewritten, by_reference=by_reference)
     except NoKernel:
         if original.needs_kernels:
@@ -134,6 +139,9 @@ class _Comparison:
         except Exception as error:  # onnxruntime's errors share no base class
             if self._runner.by_reference:  # which has faults of its own
                 self._tally.left_out["the reference does not run what was rewritten"] += 1
+                return None
+            if NO_MEMORY in str(error):
+                self._tally.left_out["there is no memory for what was rewritten"] += 1
                 return None
             failure: Failure | None = Failure(f"it does not run: {on_one_line(error)}", trial.feeds)
             if self._original.needs_kernels and not trial.takes_nothing:

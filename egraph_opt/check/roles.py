@@ -13,6 +13,7 @@ from onnx import numpy_helper
 from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.inference.numbers import integer_range
+from egraph_opt.model.element_types import without_shapes
 
 Role = Literal["value", "index", "count", "view", "divisor"]
 
@@ -122,7 +123,7 @@ def _constants(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
 
 def element_types(model: onnx.ModelProto) -> dict[str, int]:
     """The element types of a model's values, as ONNX infers them."""
-    inferred = onnx.shape_inference.infer_shapes(model)
+    inferred = onnx.shape_inference.infer_shapes(without_shapes(model))
     graph = inferred.graph
     found = {v.name: v.type.tensor_type.elem_type for v in (*graph.input, *graph.value_info, *graph.output)}
     return found | {tensor.name: tensor.data_type for tensor in graph.initializer}

@@ -18,6 +18,7 @@ from egraph_opt.check.computed import Computed, computed_from
 from egraph_opt.check.excuses import are_alike
 from egraph_opt.check.inputs import Feeds, Inputs
 from egraph_opt.check.kinds import ORDINARY, Kind
+from egraph_opt.check.onnx_checker import assert_valid
 from egraph_opt.check.outcomes import Tally, Trial
 from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.roles import element_types
@@ -29,6 +30,9 @@ from egraph_opt.laws.exactness import Approximate, Numerics
 
 LARGEST_VALUE, MOST_ADDED = 10**7, 2**24 + 1
 """Of a value; of one that is there because floats do not count so far, which is tried with all at an end."""
+
+MOST_HELD = 2**25
+"""Elements of all results of a term."""
 
 USUAL = 2
 """The first sizes of symbols suit every term; of the others some are odd, and the term may not run."""
@@ -69,6 +73,7 @@ class Original:
         self._inputs = Inputs(model, numbers)
         self._asks_reference, self.reference = reference and self.bound is None, Reference(model)
         self.tally, self._failed, self._ran = Tally(), False, list[Mapping[str, int]]()
+        self._held = 0
 
     @cached_property
     def runner(self) -> TermRunner | None:
@@ -82,7 +87,7 @@ class Original:
     def is_valid(self) -> bool:
         """Whether ONNX's checker accepts the term, so that it has to accept what becomes of it."""
         try:
-            onnx.checker.check_model(self.model, full_check=True)
+            assert_valid(self.model)
         except Exception:  # the checker's errors and those of inference share no base class
             return False
         return True
@@ -164,6 +169,10 @@ class Original:
         except Exception:  # onnxruntime's errors share no base class
             self.tally.left_out[f"the term does not run on {kind} inputs"] += 1
             self._failed |= kind == self.kinds[0]
+            return None
+        self._held += sum(array.size for array in expected)
+        if self._held > MOST_HELD:  # a Range is as long as numbers say
+            self.tally.left_out["the term is too large at a size"] += 1
             return None
         if kind == self.kinds[0]:
             self._ran.append(sizes)

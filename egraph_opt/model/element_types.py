@@ -10,47 +10,56 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import onnx
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.defs import OpSchema
 
 from egraph_opt.errors import InvalidModelError
 from egraph_opt.model.attributes import schema_of
 from egraph_opt.model.structure import describe
 
-KEPT_BYTES = 1024
-"""Initializers up to this size stay in the light copy: shapes and axes, which inference needs."""
-
 _REFUSALS = (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError)
 
 _NAMES = {number: "tensor(" + name.lower() + ")" for name, number in TensorProto.DataType.items()}
 
 
-def light_copy(model: ModelProto) -> ModelProto:
-    """A copy without the weights: larger initializers of the main graph become inputs of the same type."""
+def without_shapes(model: ModelProto) -> ModelProto:
+    """A copy in which no shape is known, and constants of the main graph are inputs.
+
+    Types follow from types alone, and ONNX's inference aborts the process over a Slice of what it takes to
+    have a dim below 0, such as a pool of a window that is larger than its image.
+    """
     copy = ModelProto(ir_version=model.ir_version)
     copy.opset_import.extend(model.opset_import)
     copy.functions.extend(model.functions)
-    graph = model.graph
-    copy.graph.name = graph.name or "graph"
-    copy.graph.node.extend(graph.node)
-    copy.graph.input.extend(graph.input)
-    copy.graph.output.extend(graph.output)
-    copy.graph.value_info.extend(graph.value_info)
+    graph, light = model.graph, copy.graph
+    light.name = graph.name or "graph"
+    light.input.extend(graph.input)
+    light.output.extend(graph.output)
+    light.value_info.extend(graph.value_info)
     inputs = {info.name for info in graph.input}
-    for tensor in graph.initializer:
-        if tensor.data_location != TensorProto.EXTERNAL and tensor.ByteSize() <= KEPT_BYTES:
-            copy.graph.initializer.append(tensor)
-        elif tensor.name not in inputs:
-            copy.graph.input.append(_type_of(tensor.name, tensor))
-    for sparse in graph.sparse_initializer:
-        copy.graph.input.append(
-            onnx.helper.make_tensor_value_info(sparse.values.name, sparse.values.data_type, list(sparse.dims))
-        )
+    constants = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
+    constants += [(sparse.values.name, sparse.values.data_type) for sparse in graph.sparse_initializer]
+    for node in graph.node:
+        if (element_type := _constant_type(node)) is None:
+            light.node.append(node)
+        else:
+            constants.append((node.output[0], element_type))
+    light.input.extend(
+        onnx.helper.make_tensor_value_info(name, element_type, None)
+        for name, element_type in constants
+        if name not in inputs
+    )
+    for info in (*light.input, *light.output, *light.value_info):
+        if info.type.HasField("tensor_type"):
+            info.type.tensor_type.ClearField("shape")
     return copy
 
 
-def _type_of(name: str, tensor: TensorProto) -> ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(name, tensor.data_type, list(tensor.dims))
+def _constant_type(node: NodeProto) -> int | None:
+    """The element type of a Constant that is given as a tensor."""
+    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or len(node.output) != 1:
+        return None
+    return next((a.t.data_type for a in node.attribute if a.name == "value" and a.HasField("t")), None)
 
 
 def check_types(model: ModelProto, source: str) -> list[str]:
@@ -67,7 +76,7 @@ def check_types(model: ModelProto, source: str) -> list[str]:
         InvalidModelError: an operand or result has an element type that its operator's schema rules out.
     """
     warnings: list[str] = []
-    light = light_copy(model)
+    light = without_shapes(model)
     try:
         inferred = onnx.shape_inference.infer_shapes(light)
     except _REFUSALS as error:

@@ -28,6 +28,7 @@ from egraph_opt.check.other_constants import with_other_constants
 from egraph_opt.check.other_layers import with_other_layers
 from egraph_opt.check.other_letters import with_other_letters
 from egraph_opt.check.parts_between import with_parts_between
+from egraph_opt.check.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.structures import with_structures
 from egraph_opt.check.ties import with_tied_comparisons
@@ -60,6 +61,7 @@ RELATED = (
     *(with_other_bytes, with_structures, with_other_orders),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
+    with_moved_ones,
 )
 """What changes in several things at once."""
 
@@ -118,7 +120,8 @@ def related(
     for changed in (*RELATED, *halves, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, STRUCTURES) if changed is with_structures else most
         yield from spread([other for example in plain for other in changed(example)], wanted)
-    yield from spread([other for example in examples for other in with_newer_settings(example)], most)
+    for changed in (with_newer_settings, with_sizes_in_proportion):
+        yield from spread([other for example in examples for other in changed(example)], most)
     yield from map(without_names, plain)
 
 

@@ -64,8 +64,8 @@ def differs_as_halves(a: Array, b: Array) -> bool:
 
     Where it has no kernel for these, onnxruntime computes several nodes in wider ones and rounds once.
     """
-    within = FEW * float(np.finfo(np.float16).eps)
-    return a.dtype.kind == "f" and np.allclose(b, a, rtol=within, atol=0, equal_nan=True)
+    within, least = FEW * float(np.finfo(np.float16).eps), float(np.finfo(np.float16).smallest_subnormal)
+    return a.dtype.kind == "f" and np.allclose(b, a, rtol=within, atol=least, equal_nan=True)
 
 
 def is_excused(a: Array, b: Array) -> bool:

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from egraph_opt.check.proportions import in_proportion
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.variants import resized
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
+
+TWICE = {size: 2 * size for size in range(2, 64)}
 
 
 def with_more_groups(example: Example) -> Iterator[Example]:
@@ -34,6 +37,7 @@ def _of_a_weight(example: Example, node: Expression) -> Iterator[Example]:
     channels = 0 if array is None or array.ndim < 2 else array.shape[1]
     if channels % 2 and array is not None and node.arguments[3].head.value.group == 1:
         yield from _of_a_weight(resized(example, {channels}, 2 * channels), node)
+        yield from _of_a_weight(in_proportion(example, TWICE), node)  # of channels that are joined
     for times in dict.fromkeys((2, channels)):
         if array is None or times < 2 or channels % times:
             continue

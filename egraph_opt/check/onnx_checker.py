@@ -29,6 +29,7 @@ def _slices_less_than_nothing(model: onnx.ModelProto) -> bool:
     for seen in range(len(slices)):
         shown = onnx.ModelProto()
         shown.CopyFrom(model)
+        shown.opset_import.add(domain=OPAQUE, version=1)
         for k in slices[seen:]:
             shown.graph.node[k].domain = OPAQUE
         graph = onnx.shape_inference.infer_shapes(shown, data_prop=True).graph

@@ -213,3 +213,15 @@ def test_constants_that_laws_wrote_survive_what_crashes(erf_crashes: None) -> No
         )
     np.testing.assert_allclose(found, [0.5204999, 0.8427008], rtol=1e-6)
     np.testing.assert_array_equal(again, -operand)
+
+
+def test_a_slice_of_less_than_nothing_aborts_onnx_in_no_process_of_ours() -> None:
+    """Of a pool whose window is larger than its image ONNX takes the length to be below 0, and aborts."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 1, 4, 4] x) => (float[1, 1, H, W] z)
+    <int64[1] s = {0}, int64[1] e = {3}, int64[1] a = {2}> {
+        y = MaxPool <kernel_shape = [6, 6]> (x)
+        z = Slice (y, s, e, a)
+    }"""
+    result = optimize(parser.parse_model(text), isolate=True)
+    assert result.report.status == "unchanged"
+    assert "onnxruntime crashes" in str(result.report) or "not compared" in str(result.report)

@@ -15,6 +15,7 @@ Claim = Literal[
     "every bit",
     "in place",
     "finite",
+    "finite in place",
     "stays finite",
     "real",
     "real where finite",
@@ -24,8 +25,8 @@ Claim = Literal[
     "reference",
     "bound",
 ]
-"""What is compared: "in place" is every bit but for kernels that round an element by its place in an array;
-"stays finite" says nothing of the values, "real where finite" only where all on the way is finite;
+"""What is compared: "in place" is every bit but for kernels that round an element by its place in an array,
+and "finite in place" the same where all is finite; "stays finite" says nothing of the values, "real where finite" only where all on the way is finite;
 "reference" compares what is computed in float64, and "in float64" as exactly as that is; "beside zeros" but
 for attributes, which are of float32; "apart" is each element for its own size, however small others are."""
 
@@ -127,6 +128,13 @@ def _finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     return _of(sound & ~(np.abs(x - y) <= allowed), REGROUPS)
 
 
+def _finite_in_place(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    lost, apart = _stays_finite(a, b, computed), _in_place(a, b)
+    if lost is not None or apart is None:
+        return lost
+    return _of(apart.bad & finite_throughout(a, computed.arrays), REGROUPS)
+
+
 def _stays_finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     return _of(finite_throughout(a, computed.arrays) & ~np.isfinite(b), LEAVES_THE_RANGE)
 
@@ -203,6 +211,7 @@ _FLOATS = {
     "every bit": _every_bit,
     "in place": _in_place,
     "finite": _finite,
+    "finite in place": _finite_in_place,
     "stays finite": _stays_finite,
     "real": _real,
     "real where finite": _real_where_finite,

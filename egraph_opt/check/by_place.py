@@ -20,6 +20,16 @@ HALVES_BY_PLACE = frozenset(
 """Those of 16 bits, which some kernels widen."""
 
 
+LESS_ONE = frozenset("Celu Elu Selu".split())
+"""Those that are a number next to 1 less 1, of which more last places are lost the nearer the element is to 0."""
+
+
+def loses_places(*models: onnx.ModelProto) -> bool:
+    """Whether a model of float32 or float64 has an operator whose small elements depend on their place."""
+    halves = (v.type.tensor_type.elem_type == TensorProto.FLOAT16 for m in models for v in m.graph.input)
+    return not any(halves) and any(node.op_type in LESS_ONE for m in models for node in m.graph.node)
+
+
 def rounds_by_place(*models: onnx.ModelProto) -> bool:
     """Whether a model has such operators, for the types of its inputs."""
     inputs = {value.type.tensor_type.elem_type for model in models for value in model.graph.input}

@@ -16,7 +16,7 @@ from onnx import TensorProto, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 from egraph_opt.check.agreement import Claim, difference
-from egraph_opt.check.by_place import rounds_by_place
+from egraph_opt.check.by_place import loses_places, rounds_by_place
 from egraph_opt.check.differing import described, on_one_line
 from egraph_opt.check.excuses import (
     are_alike,
@@ -123,6 +123,8 @@ class _Comparison:
         self._claim = CLAIMS[original.numerics]
         if self._claim == "every bit" and rounds_by_place(original.model, rewritten):
             self._claim = "in place"
+        if self._claim == "finite" and loses_places(original.model, rewritten):
+            self._claim = "finite in place"
 
     def on(self, trial: Trial) -> Failure | None:
         """Whether both answer alike on a set of inputs; None, or what is wrong."""

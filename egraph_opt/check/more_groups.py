@@ -37,7 +37,8 @@ def _of_a_weight(example: Example, node: Expression) -> Iterator[Example]:
     channels = 0 if array is None or array.ndim < 2 else array.shape[1]
     if channels % 2 and array is not None and node.arguments[3].head.value.group == 1:
         yield from _of_a_weight(resized(example, {channels}, 2 * channels), node)
-        yield from _of_a_weight(in_proportion(example, TWICE), node)  # of channels that are joined
+        if channels in TWICE:  # of channels that are joined
+            yield from _of_a_weight(in_proportion(example, TWICE), node)
     for times in dict.fromkeys((2, channels)):
         if array is None or times < 2 or channels % times:
             continue

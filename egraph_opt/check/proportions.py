@@ -46,7 +46,7 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
         if value.const_value is None:
             return input_like(value, dims, known.dtype)
         array = value.const_value.numpy()
-        if array.dtype.kind == "i":
+        if array.dtype in (np.int32, np.int64):  # sizes are
             return constant_like(value, np.vectorize(lambda n: sizes.get(n, n), otypes=[array.dtype])(array))
         for axis, new in enumerate(dims):
             array = np.take(array, np.arange(new) % array.shape[axis], axis)

@@ -53,7 +53,7 @@ def striping(x: Tensor, xs: Tensors, rest: Tensors, kind: String, a: Axis, axes:
 
 def _lengths(x: Fact, s: Slices) -> Shape | None:
     """The dims of a slice of x whose cut axes are known."""
-    if x.shape is None or not x.is_symbolic:
+    if x.shape is None or not x.is_symbolic or not s:
         return None
     dims: list[Dim] = list(x.shape)
     for entry in s:

@@ -41,6 +41,7 @@ from egraph_opt.operators.scattering import overwrite
 from egraph_opt.operators.extending import tile
 from egraph_opt.operators.ranking import top
 from egraph_opt.operators.extending import range_
+from egraph_opt.operators.gathering import one_hot
 # isort: on
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "masked_attention",
     "matmul",
     "none",
+    "one_hot",
     "opaque",
     "operator",
     "operator_named",

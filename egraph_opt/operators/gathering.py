@@ -1,4 +1,4 @@
-"""Operators that take single elements, or rows, by tensors of indices."""
+"""Operators that take single elements, or rows, by tensors of indices, or say where those are."""
 
 from __future__ import annotations
 
@@ -35,3 +35,19 @@ def _nd_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) -> Onn
 @operator(form=_nd_form)
 def gather_nd(x: Tensor, indices: Tensor, axis: Axis) -> Tensor:
     """Slices of x at the rows of `indices`; the axes before `axis` are batches.  Laws write it only."""
+
+
+def _one_hot_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("OneHot", (0, 1, 2), (("axis", attributes[0]),)) if opset >= 9 else None
+
+
+@operator(form=_one_hot_form)
+def one_hot(indices: Tensor, depth: Tensor, values: Tensor, axis: Axis) -> Tensor:
+    """`values[1]` at each index, counted from the end below 0, along a new axis (0 or more) of so many
+    elements, and `values[0]` elsewhere: also for an index that is out of range."""
+
+
+@lowers("OneHot")
+def _lower_one_hot(node: NodeReader) -> TermSpec | None:
+    rank = node.fact(0).rank
+    return None if rank is None else TermSpec("one_hot", (node.attribute("axis") % (rank + 1),), (0, 1, 2))

@@ -27,6 +27,15 @@ def no_larger(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return both <= math.prod(a) or both <= math.prod(b)
 
 
+FEW_ELEMENTS = 4096
+"""A constant of as many may be made of smaller ones: reading it takes less than starting an operator."""
+
+
+def product_is_small(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """The product of two matrices has no more elements than they have together, or few."""
+    return a[0] * b[1] <= max(FEW_ELEMENTS, math.prod(a) + math.prod(b))
+
+
 @hosted()
 def may_combine(op: str, a: Fact, b: Fact) -> bool:
     """a and b are constants of floats, not left alone, of which a op b is one that is no bigger.

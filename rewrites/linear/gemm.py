@@ -5,6 +5,7 @@ T(A) @ B = Gemm(A, B) with transA                   likewise A @ T(B)
 Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
 Gemm(A, B, C) -> Gemm(A, alpha * B, beta * C) with factors of 1
 Gemm(A, B) = A @ B
+Squeeze(x @ B + c) -> Gemm(Squeeze(x), B, c)        of which a matrix is left
 """
 
 from collections.abc import Iterator
@@ -15,13 +16,14 @@ import numpy as np
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
-from egraph_opt.laws.algebra import is_constant, number_like
-from egraph_opt.laws.sorts import Float, Int, Tensor
-from egraph_opt.operators import GemmSettings, gemm, none, transpose
+from egraph_opt.laws.algebra import is_constant, number_like, varies
+from egraph_opt.laws.sorts import Dims, Float, Int, Tensor
+from egraph_opt.operators import GemmSettings, gemm, none, reshape, transpose
 from egraph_opt.rewrites.conditions.chains import standing, stands, weighing, weighs
 from egraph_opt.rewrites.conditions.channels import in_range
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
+from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 PLAIN = GemmSettings()
 TURNED_A, TURNED_B = GemmSettings(trans_a=1), GemmSettings(trans_b=1)
@@ -128,3 +130,49 @@ def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     yield rewrite(whole, scaled_b, sound, in_range(b, alpha), guard(is_constant(b)), because="forgets alpha")
     yield rewrite(whole, scaled_c, sound, in_range(c, beta), guard(is_constant(c)), because="forgets beta")
     yield rewrite(gemm(a, b, none(), PLAIN), a @ b, sound, because="every product would be a Gemm as well")
+
+
+# --- more than matrices ---------------------------------------------------------------------------------
+
+
+@hosted()
+def as_matrix(x: Fact, w: Fact, c: Fact, dims: Dims) -> Dims | None:
+    """The dims of x as a matrix, where a view of x @ w + c is one and drops axes of 1 only; c is a row."""
+    if not x.is_symbolic or x.shape is None or len(x.shape) < 3 or w.rank != 2 or len(dims) != 2:
+        return None
+    rows = tuple(d for d in x.shape[:-1] if d != 1) or (1,)
+    if x.dtype not in FLOATS or len(rows) > 1 or c.rank is None or c.rank > 1 or w.shape is None:
+        return None
+    seen, product = (rows[0], x.shape[-1]), (rows[0], w.shape[-1])
+    return seen if same_dims(product, dims) and broadcasts_into(c.shape, product) else None
+
+
+def _squeezed(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b, one = g.input(("N", 1, 5)), g.random(5, 3), g.random(3), g.input((1, 1, 1, 5))
+    yield g.fires(reshape(x @ w + b, ("N", 3)))
+    yield g.fires(reshape(g.input(("N",)) + g.input((1, "L", 1, 5)) @ g.input((5, "N")), ("L", "N")))
+    yield g.fires(reshape(one @ w + b, (1, 3)))
+    yield from g.near_misses(
+        (reshape(g.input((2, 2, 5)) @ w + b, (4, 3)), "rows are joined"),
+        (reshape(x @ w + b, (3, "N")), "another view"),
+        (reshape(x @ g.input((1, 5, 3)) + b, ("N", 3)), "a stack of matrices"),
+        (reshape(one @ w + b, (3,)), "a vector is left"),
+        (reshape(g.input((1, 1, 5)) @ w + g.input((4, 1)), (4, 3)), "the shift has rows"),
+    )
+
+
+@law(
+    "gemm",
+    numerics="reassociates",
+    kind="fuse",
+    serves="launches",
+    source="heads that read one token, arXiv 2010.11929",
+    uses=(either_side, standing, weighing),
+    examples=_squeezed,
+)
+def squeezed_sum(x: Tensor, w: Tensor, c: Tensor, d: Dims, i: Int):
+    """Squeeze(x @ B + c) = Gemm(Squeeze(x), B, c) where a matrix is left"""
+    whole = reshape(beside("Add", x @ w, c, i), d)
+    once = guard(varies(x), weighs(x, w), stands("Add", x @ w, c))
+    yield rewrite(whole, gemm(reshape(x, as_matrix(x, w, c, d)), w, c, PLAIN), *once, because="forgets d")

@@ -33,7 +33,7 @@ from egraph_opt.rewrites.conditions.channels import (
     product_fits,
     static_shape,
 )
-from egraph_opt.rewrites.conditions.combining import LEFT_ALONE, may_combine
+from egraph_opt.rewrites.conditions.combining import LEFT_ALONE, may_combine, product_is_small
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FOLDED = "the product of constants is folded"
@@ -138,9 +138,9 @@ def are_weights(a: Fact, b: Fact, x: Fact) -> bool:
 
 @hosted()
 def is_no_bigger(a: Fact, b: Fact, side: int) -> bool:
-    """The product of two matrices is no bigger than they are together; see `factor` for a."""
+    """The product of two matrices is no bigger than they are together, or small; see `factor` for a."""
     first, second = (static_shape(f) for f in ((b, a) if side else (a, b)))
-    return bool(first and second) and first[0] * second[1] <= math.prod(first) + math.prod(second)  # type: ignore[index, arg-type]
+    return first is not None and second is not None and product_is_small(first, second)
 
 
 def _vector_between(rng: np.random.Generator) -> Iterator[Example]:
@@ -157,7 +157,7 @@ def _vector_between(rng: np.random.Generator) -> Iterator[Example]:
     examples=_vector_between,
 )
 def constant_products(x: Tensor, y: Tensor, a: Tensor, b: Tensor, i: Int):
-    """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger
+    """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger, or small
 
     To the right from the first of several in a row, but for those that make x smaller; from the right where
     x @ W1 is written.

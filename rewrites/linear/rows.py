@@ -2,9 +2,10 @@
 
 Reshape(x) @ W -> Reshape(x @ W)              where the view keeps x's last axis, W is one matrix
 Transpose_p(x) @ W -> Transpose_p(x @ W)      where p does
+Transpose_q(Reshape(x) @ W) -> Reshape(Transpose_p(x)) @ W      where the view joins axes, x being a Transpose
 
-Only where something becomes a tensor with the rows of x, or is transposed back: there what is behind has its
-inverse.
+The first two only where something becomes a tensor with the rows of x, or is transposed back: there what is
+behind has its inverse.  The last has two transposes that are one.
 """
 
 from collections.abc import Iterator
@@ -13,11 +14,12 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor, Unit
 from egraph_opt.operators import reshape, transpose
 from egraph_opt.rewrites.transposes.composition import invert
+from egraph_opt.rewrites.transposes.view_order import over_joined
 
 
 @hosted()
@@ -130,3 +132,37 @@ def rows_of_product(x: Tensor, w: Tensor, d: Dims, p: Permutation):
     yield rewrite(
         transpose(x, p) @ w, transpose(x @ w, p), keeps_last(p, w), demand, because="only with demand"
     )
+
+
+# --- in front of joined columns ---------------------------------------------------------------------------
+
+
+def _joined(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    both, w = transpose(g.input(("L", 2, "N", 4)), (0, 2, 1, 3)), g.random(8, 5)
+    yield g.fires(transpose(reshape(both, ("L", "N", 8)) @ w, (1, 0, 2)))
+    plain, cube = reshape(g.input(("L", "N", 2, 4)), ("L", "N", 8)), transpose(g.input((2, 3, 4)), (1, 0, 2))
+    yield from g.near_misses(
+        (transpose(plain @ w, (1, 0, 2)), "it would meet no transpose"),
+        (transpose(reshape(both, ("L", "N", 8)) @ w, (0, 2, 1)), "columns are transposed"),
+        (transpose(reshape(cube, (2, 3, 4)) @ g.random(4, 5), (1, 0, 2)), "the view joins nothing"),
+    )
+
+
+@law(
+    "matmul",
+    numerics="reassociates",
+    kind="move",
+    serves="traffic",
+    source="CRNN, arXiv 1507.05717: bidirectional LSTMs in front of a classifier",
+    examples=_joined,
+)
+def rows_of_joined(x: Tensor, y: Tensor, w: Tensor, d: Dims, p: Permutation, q: Permutation):
+    """Transpose_q(Reshape(x) @ W) = Reshape(Transpose_p(x)) @ W where the view joins axes
+
+    Where x is a Transpose, with which that one is one.
+    """
+    first = over_joined(q, x, d)
+    before, written = reshape(transpose(x, first[0]), first[1]), guard(eq(x, transpose(y, p)))
+    product = transpose(reshape(x, d) @ w, q)
+    yield rewrite(product, before @ w, keeps_last(q, w), written, because="forgets what was joined")

@@ -2,7 +2,7 @@
 
 f(Gather(W, i)) -> Gather(f(W), i)              functions of each element, also with a constant; reductions,
                                                 normalisations and Softmax of each row
-Gather(W, i) @ M -> Gather(W @ M, i)            where that table is no larger than W and M
+Gather(W, i) @ M -> Gather(W @ M, i)            where that table is no larger than W and M, or small
 Transpose(Gather(W, i)) -> Gather(Transpose(W), i)
 Concat(Gather(V, i), Gather(W, i)) -> Gather(Concat(V, W), i)
 
@@ -50,6 +50,7 @@ from egraph_opt.operators import binary, cast, concat, gather, reduce, reshape, 
 from egraph_opt.operators.composites import layer_norm, rms_norm, shifted_layer_norm
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.channels import product_fits, static_shape
+from egraph_opt.rewrites.conditions.combining import product_is_small
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
@@ -260,11 +261,11 @@ def softmax_of_rows(kind: String, w: Tensor, i: Tensor, a: Axis, k: Axis):
 
 @hosted()
 def is_no_larger(w: Fact, m: Fact) -> bool:
-    """W @ M, of a matrix whose rows are taken and a constant one, has no more elements than both."""
+    """W @ M, of a matrix whose rows are taken and a constant one, has no more elements than both, or few."""
     left, right = static_shape(w), static_shape(m)
     if left is None or right is None or len(left) != 2 or len(right) != 2 or not m.const:
         return False
-    return left[0] * right[1] <= math.prod(left) + math.prod(right)
+    return product_is_small(left, right)
 
 
 @hosted()
@@ -298,7 +299,7 @@ def _products(rng: np.random.Generator) -> Iterator[Example]:
 
 @law(numerics="reassociates", serves="arithmetic", uses=(tables,), examples=_products)
 def product_of_rows(w: Tensor, m: Tensor, i: Tensor, a: Axis):
-    """Gather(W, i) @ M = Gather(W @ M, i) for constant matrices whose product is no larger than both"""
+    """Gather(W, i) @ M = Gather(W @ M, i) for constant matrices whose product is no larger, or small"""
     rows, known = _taken(w, i, a)
     sound = (is_first(a), has_axes(i), fit_in_products(w, m), is_no_larger(w, m))
     yield rewrite(rows @ m, gather(w @ m, i, a), *sound, *known, because="forgets W and M")

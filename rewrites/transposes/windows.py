@@ -4,7 +4,7 @@ Conv(T(x), W, b) = T(Conv(x, T'(W), b)), and ConvTranspose likewise
 Pool(T(x)) = T(Pool(x))
 GlobalPool(T(x)) = T(GlobalPool(x)), or GlobalPool(x)
 Split(T(x)) = T(Split(x)), part by part
-Transpose(x) -> Reshape(x)                                where only axes of one element move
+Transpose(x) -> Reshape(x), or Unsqueeze(Squeeze(x))      where only axes of one element move
 
 Strides, dilations, pads and kernels go with their axes: for images, pads [t, l, b, r] become [l, t, r, b].
 """
@@ -23,6 +23,7 @@ from egraph_opt.operators.views import reshape_target
 from egraph_opt.rewrites.conditions.steps import entire, wholes
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 from egraph_opt.rewrites.transposes.movement import moved_axis, turns
+from egraph_opt.rewrites.views.two_steps import without_ones
 
 SWAP = (0, 1, 3, 2)
 """Height for width."""
@@ -135,21 +136,33 @@ def through_split(x: Tensor, k: Int, p: Permutation, a: Axis, s: Sizes):
     yield rewrite(transpose(part, p), before, guard(turns(part, p)), inverse="through_split")
 
 
-@hosted()
-def unmoved_dims(x: Fact, p: Permutation) -> Dims | None:
-    """The dims of Transpose_p(x) where only axes of one element move; None where others do.
-
-    And where a dim would be left to Reshape (-1) beside one that may be 0: then it cannot say which.
-    """
+def _dims_of_units(x: Fact, p: Permutation) -> Dims | None:
+    """The dims of Transpose_p(x) where only axes of one element move; None where others do."""
     if not x.is_symbolic or x.shape is None or len(x.shape) != len(p) or is_identity(p):
         return None
     long = [axis for axis in p if x.shape[axis] != 1]
-    dims = tuple(x.shape[axis] for axis in p)
-    if long != sorted(long):
-        return None
-    target = reshape_target(x.shape, dims) or ()
+    return tuple(x.shape[axis] for axis in p) if long == sorted(long) else None
+
+
+def _bears_empty(x: Fact, dims: Dims) -> bool:
+    """No dim is left to Reshape (-1) beside one that may be 0: then it cannot say which."""
+    target = reshape_target(x.shape or (), dims) or ()
     beside = [dim for dim, written in zip(dims, target, strict=False) if written != -1]
-    return dims if -1 not in target or all(symbolic.is_at_least(dim, 1) for dim in beside) else None
+    return -1 not in target or all(symbolic.is_at_least(dim, 1) for dim in beside)
+
+
+@hosted()
+def unmoved_dims(x: Fact, p: Permutation) -> Dims | None:
+    """The dims of Transpose_p(x) that one Reshape says, where only axes of one element move."""
+    dims = _dims_of_units(x, p)
+    return dims if dims is not None and _bears_empty(x, dims) else None
+
+
+@hosted()
+def in_two_steps(x: Fact, p: Permutation) -> tuple[Dims, Dims] | None:
+    """Its dims without those of one element, and all of them, where one Reshape does not say it."""
+    dims = _dims_of_units(x, p)
+    return None if dims is None or _bears_empty(x, dims) else (without_ones(dims), dims)
 
 
 def _unit_examples(rng):
@@ -161,9 +174,24 @@ def _unit_examples(rng):
     )
 
 
+_SEVERAL_ONES = "where x has several axes of one, forgets p"
+
+
 @law("transpose", numerics="bitwise", kind="replace", serves="traffic", examples=_unit_examples)
 def of_units(x: Tensor, p: Permutation):
     """Transpose_p(x) = Reshape(x) where only axes of one element move"""
-    yield rewrite(
-        transpose(x, p), reshape(x, unmoved_dims(x, p)), because="where x has several axes of one, forgets p"
-    )
+    yield rewrite(transpose(x, p), reshape(x, unmoved_dims(x, p)), because=_SEVERAL_ONES)
+
+
+def _step_examples(rng):
+    g = Operands(rng)
+    yield g.fires(transpose(g.input(("N", 1, "L")), (0, 2, 1)))
+    yield g.near_miss(transpose(g.input((1, "N", "L")), (0, 2, 1)), why="N and L change places")
+    yield g.near_miss(transpose(g.input((2, 1, 3)), (1, 0, 2)), why="a Reshape says it")
+
+
+@law("transpose", numerics="bitwise", kind="replace", serves="traffic", examples=_step_examples)
+def of_units_in_steps(x: Tensor, p: Permutation):
+    """Transpose_p(x) = Unsqueeze(Squeeze(x)) where only axes of one element move, and no Reshape says it"""
+    steps = in_two_steps(x, p)
+    yield rewrite(transpose(x, p), reshape(reshape(x, steps[0]), steps[1]), because=_SEVERAL_ONES)

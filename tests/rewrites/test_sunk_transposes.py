@@ -85,3 +85,18 @@ def test_residual_blocks_in_different_windows_stay() -> None:
     z = out_of_windows(g, g.add("MatMul", g.weight(12, 12), into_windows(g, rolled(g, y, 2))))
     made = g.model(g.add("Add", y, rolled(g, z, -2)))
     assert outcome(made, "ascend").counts["Transpose"] == 4
+
+
+@pytest.mark.parametrize(("opset", "steps"), [(11, 10), (21, 10), (17, "L")])
+def test_a_classifier_behind_joined_directions_needs_one_transpose(opset: int, steps: int | str) -> None:
+    """CRNN: directions of an LSTM are joined, classified in rows, and batches come in front."""
+    g = Graph(y=[steps, 2, 3, 8])
+    joined = g.add("Reshape", g.add("Transpose", "y", perm=[0, 2, 1, 3]), g.constant([0, 0, -1]))
+    if isinstance(steps, int):
+        rows = g.add("Gemm", g.add("Reshape", joined, g.constant([-1, 16])), g.weight(16, 6), g.weight(6))
+        classes = g.add("Reshape", rows, g.constant([steps, 3, 6]))
+    else:
+        classes = g.add("Add", g.add("MatMul", joined, g.weight(16, 6)), g.weight(6))
+    last = g.add("Softmax", g.add("Transpose", classes, perm=[1, 0, 2]), axis=2)
+    counts = check_settled(g.model(last, opset=opset), "ascend")
+    assert (counts["Transpose"], counts["Softmax"]) == (1, 1)

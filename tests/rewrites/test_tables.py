@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from ..knowledge_bases.graphs import Dims, Graph, outcome
+from ..knowledge_bases.graphs import Dims, Graph, check_settled, outcome
 
 Functions = dict[str, Callable[[Graph, str], str]]
 
@@ -59,6 +59,13 @@ def test_a_table_is_not_made_much_larger() -> None:
     g.input("i", ["N"], TensorProto.INT64)
     wide = g.add("MatMul", g.add("Gather", g.weight(500, 4), "i"), g.weight(4, 100))
     assert outcome(g.model(wide)).counts["MatMul"] == 1
+
+
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+def test_a_small_table_may_be_larger_than_both(cost: str) -> None:
+    """Rows of 8 become 16, as many as fit where starting an operator takes longer than reading them."""
+    model = embedded(["N", "L"], lambda g, y: g.add("MatMul", y, g.weight(8, 16)))
+    assert check_settled(model, cost) == {"Gather": 1}
 
 
 def test_what_differs_from_index_to_index_stays() -> None:

@@ -47,3 +47,22 @@ def test_a_view_that_joins_and_splits_keeps_both() -> None:
     y = g.add("Reshape", g.add("Transpose", "x", perm=[0, 2, 1]), g.constant(np.array([2, 3, 1, 8])))
     counts = outcome(g.model(g.add("Sin", g.add("Transpose", y, perm=[0, 3, 2, 1]))), "ascend").counts
     assert counts["Transpose"] == 2
+
+
+@pytest.mark.parametrize("opset", [11, 13, 21])
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+def test_an_axis_that_moves_alone_is_inserted_elsewhere(cost: str, opset: int) -> None:
+    """Also beside two axes of any length, of which a Reshape could copy one and not infer the other."""
+    g = Graph(x=["N", "L"])
+    y = g.add("Sin", g.add("Transpose", inserted(g, "x", [1], opset), perm=[0, 2, 1]))
+    assert check_settled(g.model(y, opset=opset), cost) == {"Unsqueeze": 1, "Sin": 1}
+
+
+def test_angles_of_positions_by_an_outer_product_need_no_transpose() -> None:
+    """Rotary embedding as Hugging Face has it: frequencies @ positions, turned, twice side by side."""
+    g = Graph(x=["N", "L"])
+    outer = g.add("MatMul", g.weight(1, 4, 1), inserted(g, "x", [1], 17))
+    angle = g.add("Transpose", outer, perm=[0, 2, 1])
+    both = g.add("Concat", angle, angle, axis=2)
+    model = g.model(g.add("Cos", both), g.add("Sin", both))
+    assert check_settled(model, "ascend") == {"Unsqueeze": 1, "Mul": 1, "Cos": 1, "Sin": 1}

@@ -1,4 +1,4 @@
-"""Wrong laws of blocks, and of operators that a file declares for itself: LRN and OneHot.
+"""Wrong laws of blocks, of OneHot, and of an operator that a file declares for itself: LRN.
 
 A declared operator is one for the whole process, so `wrong_laws` leaves these out: they are imported where
 nothing else is tested.  `python -m tests.wrong.own` computes their witnesses.
@@ -12,8 +12,8 @@ from egraph_opt.laws import Settings, Tensor
 from egraph_opt.operators import OnnxForm, TermSpec, blockwise, lowers, operator
 
 
-def _form(op_type: str, operands: int = 1) -> Any:
-    return lambda opset, attributes, facts: OnnxForm(op_type, tuple(range(operands)), attributes[0])
+def _form(op_type: str) -> Any:
+    return lambda opset, attributes, facts: OnnxForm(op_type, (0,), attributes[0])
 
 
 def depth_to_space(x: Tensor, settings: Settings) -> Any:
@@ -31,16 +31,6 @@ def lrn(x: Tensor, settings: Settings) -> Tensor:
     """Each element by a power of the squares of its neighbours in other channels."""
 
 
-@operator(form=_form("OneHot", 3))
-def one_hot(indices: Tensor, depth: Tensor, values: Tensor, settings: Settings) -> Tensor:
-    """values[1] at each index, values[0] elsewhere, along a new axis; `settings`: axis."""
-
-
 @lowers("LRN")
 def _lrn(node: Any) -> TermSpec:
     return TermSpec("lrn", (node.settings(),), (0,))
-
-
-@lowers("OneHot")
-def _one_hot(node: Any) -> TermSpec:
-    return TermSpec("one_hot", (node.settings(),), (0, 1, 2))

@@ -1,11 +1,11 @@
 """Modes of DepthToSpace, the axis and the indices of OneHot, and the size of LRN."""
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Dims, Flag, Permutation, Settings, Tensor, hosted, is_same, rewrite
-from egraph_opt.operators import Literal, binary, cast, literal, reshape, transpose
+from egraph_opt.laws import Axis, Dims, Flag, Permutation, Settings, Tensor, hosted, is_same, rewrite
+from egraph_opt.operators import Literal, binary, cast, literal, one_hot, reshape, transpose
 
 from .. import of_one, wrong
-from . import depth_to_space, lrn, one_hot, space_to_depth
+from . import depth_to_space, lrn, space_to_depth
 
 CRD, DCR = ((("blocksize", 2), ("mode", mode)) for mode in ("CRD", "DCR"))
 BLOCKS = (("blocksize", 2),)
@@ -48,21 +48,24 @@ def mode_of_blocks(x: Tensor, s: Settings):
     yield rewrite(depth_to_space(x, s), depth_to_space(x, DCR), is_same(s, CRD), because="DCR has a kernel")
 
 
-LAST, FRONT = (("axis", -1),), (("axis", 0),)
+def _one_hot(g, shape: tuple[int, ...], axis: int):
+    return one_hot(g.input(shape, 7), g.constant([4]), g.constant([0.0, 1.0]), axis)
 
 
-def _one_hot(g, shape: tuple[int, ...], settings):
-    return one_hot(g.input(shape, 7), g.constant([4]), g.constant([0.0, 1.0]), settings)
+@hosted()
+def behind(i: Fact) -> Axis | None:
+    """The last axis of a result."""
+    return i.rank
 
 
-@wrong("bitwise", lambda g: _one_hot(g, (2, 3), FRONT), values=(0, 2, 3))
-def one_hot_in_front(i: Tensor, d: Tensor, v: Tensor, s: Settings):
+@wrong("bitwise", lambda g: _one_hot(g, (2, 3), 0), values=(0, 2, 3))
+def one_hot_in_front(i: Tensor, d: Tensor, v: Tensor):
     """OneHot(i) along the first axis = Transpose(OneHot(i)) along the last
 
     Wrong where i is no vector.
     """
-    turned = transpose(one_hot(i, d, v, LAST), turn(i))
-    yield rewrite(one_hot(i, d, v, s), turned, is_same(s, FRONT), because="last axes have a kernel")
+    turned = transpose(one_hot(i, d, v, behind(i)), turn(i))
+    yield rewrite(one_hot(i, d, v, 0), turned, because="last axes have a kernel")
 
 
 @hosted()
@@ -70,14 +73,15 @@ def turn(i: Fact) -> Permutation | None:
     return tuple(range((i.rank or 0) + 1))[::-1]
 
 
-@wrong("bitwise", lambda g: _one_hot(g, (3,), LAST), values=(-1, 2, 0))
-def one_hot_of_comparison(i: Tensor, d: Tensor, v: Tensor, s: Settings):
+@wrong("bitwise", lambda g: _one_hot(g, (3,), 1), values=(-1, 2, 0))
+def one_hot_of_comparison(i: Tensor, d: Tensor, v: Tensor, a: Axis):
     """OneHot(i; 0 and 1) = Cast(Unsqueeze(i) = [0, 1, ..])
 
     Wrong for indices that are counted from the end.
     """
     equal = binary("Equal", reshape(i, with_one(i)), literal(up_to(d)))
-    yield rewrite(one_hot(i, d, v, s), cast(equal, 1), is_same(s, LAST), is_bit(v), because="one comparison")
+    known = (is_same(a, behind(i)), is_bit(v))
+    yield rewrite(one_hot(i, d, v, a), cast(equal, 1), *known, because="one comparison")
 
 
 @hosted()

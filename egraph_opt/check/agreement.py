@@ -26,9 +26,10 @@ Claim = Literal[
     "bound",
 ]
 """What is compared: "in place" is every bit but for kernels that round an element by its place in an array,
-and "finite in place" the same where all is finite; "stays finite" says nothing of the values, "real where finite" only where all on the way is finite;
-"reference" compares what is computed in float64, and "in float64" as exactly as that is; "beside zeros" but
-for attributes, which are of float32; "apart" is each element for its own size, however small others are."""
+and "finite in place" the same where all is finite; "stays finite" says nothing of the values, "real where
+finite" only where all on the way is finite; "reference" compares what is computed in float64, and "in
+float64" as exactly as that is; "beside zeros" but for attributes, which are of float32; "apart" is each
+element for its own size, however small others are."""
 
 PLACES = 16
 """Last places, of the element and of 1, by which elements may differ that onnxruntime rounds by their place,

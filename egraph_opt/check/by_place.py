@@ -21,7 +21,7 @@ HALVES_BY_PLACE = frozenset(
 
 
 LESS_ONE = frozenset("Celu Elu Selu".split())
-"""Those that are a number next to 1 less 1, of which more last places are lost the nearer the element is to 0."""
+"""Those that are a number next to 1 less 1: the nearer an element is to 0, the more last places are lost."""
 
 
 def loses_places(*models: onnx.ModelProto) -> bool:

@@ -53,7 +53,7 @@ def _changed(array: Array) -> Iterator[Array]:
 def with_kept_moments(example: Example) -> Iterator[Example]:
     """Each constant, made so long that it has a middle, with what is there changed along its last axis."""
     for place, array in arrays_of(example).items():
-        if not array.ndim or not 0 < array.shape[-1] <= len(MOMENT):
+        if not array.ndim or not array.size or array.shape[-1] > len(MOMENT):
             continue
         longer = resized(example, {array.shape[-1]}, len(MOMENT))
         other = arrays_of(longer)[place].copy()

@@ -49,7 +49,8 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
         if array.dtype in (np.int32, np.int64):  # sizes are
             return constant_like(value, np.vectorize(lambda n: sizes.get(n, n), otypes=[array.dtype])(array))
         for axis, new in enumerate(dims):
-            array = np.take(array, np.arange(new) % array.shape[axis], axis)
+            if new != array.shape[axis]:
+                array = np.take(array, np.arange(new) % array.shape[axis], axis)
         return constant_like(value, array)
 
     made = with_leaves(example, leaf)

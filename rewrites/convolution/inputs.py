@@ -15,6 +15,7 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.law import Examples
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape
@@ -172,8 +173,9 @@ def _foreign_scale(g: Operands, x: Any) -> Iterator[Case]:
 def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled"""
     left = conv(x * c, w, b, window)
+    once = guard(varies(x)), unchained("Mul", x)  # of zeros x * c is x, and may be scaled again
     for weight in scaled_columns(x, w, c, window):
-        yield equal(left, conv(x, weight, b, window), may_scale(c, w), unchained("Mul", x))
+        yield equal(left, conv(x, weight, b, window), may_scale(c, w), *once)
 
 
 @law(

@@ -135,7 +135,7 @@ def in_range(c: Fact, number: Float) -> bool:
     """A number of the constant's type, times which the constant overflows nowhere, as far as its elements are
     known."""
     largest = max(map(abs, known_elements(c) or ()), default=1.0)
-    return c.dtype in LARGEST and abs(number) * max(largest, 1.0) <= LARGEST[c.dtype]
+    return abs(number) * max(largest, 1.0) <= LARGEST.get(c.dtype, math.inf)
 
 
 @hosted()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -168,7 +168,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
             *request.model.remarks(_views(original, region, request)),
             *unmeasured(request.model, chosen.extracted),
             *(INTERRUPTED if chosen.interrupted else ()),
-            *out_of_time(original.limits, region, chosen),
+            *out_of_time(original.limits, region, iterations),
         ],
         replace(memory, constants_before=original.constant_bytes),
         original.exactness,
@@ -233,13 +233,13 @@ def _not_computed(original: GivenModel, region: Region, request: Request) -> lis
     return [text for text in dict.fromkeys(told) if text not in original.warnings]
 
 
-def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]:
+def out_of_time(limits: Limits, region: Region, iterations: Sequence[Chosen]) -> Iterator[str]:
     """What the limit of seconds has ended."""
     if any(part.saturation.stop == "seconds" for part in region.walk()):
         yield f"the limit of {limits.seconds:g} s ended saturation: more rewrites may be possible"
     if any(part.saturation.stop == "memory" for part in region.walk()):
         yield "the limit of memory ended saturation: more rewrites may be possible"
-    if chosen.late:
+    if any(chosen.late for chosen in iterations):
         yield f"the limit of {limits.seconds:g} s ended the choice: the result is the best found until then"
 
 
@@ -288,7 +288,7 @@ def _iterations(
     """
     first = _choose(original, region, request, clock)
     again = request.again
-    if again is None or request.objective.searches or first.interrupted or first.late:
+    if again is None or request.objective.searches or first.interrupted:
         return [first]
 
     def choose(model: ir.Model, following: Region) -> Chosen:

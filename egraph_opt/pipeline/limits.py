@@ -21,6 +21,10 @@ SATURATED, CHOSEN = 0.5, 0.8
 SATURATED_MEMORY = 0.5
 """The share of the memory in which saturation has to end; the rest is to choose and rebuild."""
 
+SATURATED_AGAIN = 0.1
+"""The share that saturating a chosen graph again gets though the first choice took all the time: a proof that
+nothing is cheaper in one e-graph is worth less than another e-graph."""
+
 LEAST_REST = 0.5
 """So many seconds are for that also where the limit is short, but no more than half of it."""
 
@@ -106,6 +110,13 @@ class Limits:
     def saturation_deadline(self, started: float, read: float) -> float:
         """When saturation has to end, as `time.monotonic` has it."""
         return started + min(SATURATED * self.seconds, self._chosen(read))
+
+    def started_again(self, started: float, read: float) -> float | None:
+        """When saturating a chosen graph is taken to have begun; None where the choice has no more time."""
+        now, whole = time.monotonic(), self._chosen(read)
+        left = started + whole - now
+        share = min(SATURATED_AGAIN * self.seconds, left / 2)
+        return max(started, now + share - min(SATURATED * self.seconds, whole)) if left > 0 else None
 
     def choice_deadline(self, spent: float, read: float) -> float:
         """When the choice that begins now has to end, where so many seconds were spent before."""

@@ -88,7 +88,9 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     reason, failure = loaded.unsupported or ("" if limits.seconds else NO_TIME), False
 
-    def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
+    def saturated(
+        model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock, started: float = started
+    ) -> Region:
         room = limits.after(max(constant_bytes(model.graph) - size, 0))  # grown in iterations before
         run = _Saturation(
             replace(rules, laws=laws), room, started, clock, asked.strict, asked.recorded, before=spent
@@ -118,9 +120,8 @@ def saturated_as(model: ModelSource, asked: Asked) -> Saturated:
     spent.update(clock.seconds)
 
     def again(model: ir.Model, clock: Clock) -> Region | None:
-        if time.monotonic() >= limits.saturation_deadline(started, reading(spent)):
-            return None
-        return saturated(model.clone(), rules.laws, clock)
+        later = limits.started_again(started, reading(spent))
+        return None if later is None else saturated(model.clone(), rules.laws, clock, later)
 
     return Saturated(
         loaded=replace(loaded, model=changed.model),

@@ -3,6 +3,8 @@
 No laws here.
 """
 
+from onnx import TensorProto
+
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS, INTEGERS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact, Shape
@@ -60,12 +62,17 @@ def is_true(c: Fact) -> bool:
     return c.splat is not None and bool(c.splat)
 
 
+def last_places(dtype: int) -> float:
+    """By how much, for its size, a number may be off that was rounded to a type."""
+    return 2.0**-50 if dtype == TensorProto.DOUBLE else 2.0**-22
+
+
 @hosted()
 def are_reciprocal(a: Fact, b: Fact) -> bool:
     """Two numbers above 0 whose product is 1."""
     if a.splat is None or b.splat is None or a.splat <= 0:
         return False
-    return abs(a.splat * b.splat - 1) <= 2.0**-22
+    return abs(a.splat * b.splat - 1) <= last_places(a.dtype)
 
 
 @hosted()

@@ -38,7 +38,7 @@ from egraph_opt.operators import binary, unary, where
 from egraph_opt.operators.availability import is_available
 from egraph_opt.rewrites.conditions.channels import in_range
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, are_reciprocal, fits, is_float
+from egraph_opt.rewrites.conditions.values import all_are, are_reciprocal, fits, is_float, last_places
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel, number_beside
 from egraph_opt.rewrites.elementwise.identities import beside_number, clip, one_alpha
 from egraph_opt.rewrites.elementwise.signs import choices_by_sign, rectified
@@ -136,20 +136,23 @@ def slope_of_sizes(x: Fact, c: Fact, d: Fact) -> Float | None:
     """The slope below 0 of x * c + |x| * d, where that is x above."""
     above: float | None = number_beside.function(x, c)
     below: float | None = number_beside.function(x, d)
-    if above is None or below is None or abs(above + below - 1) > 2.0**-22 or x.dtype not in ALL_FLOATS:
+    if above is None or below is None or x.dtype not in ALL_FLOATS:
         return None
-    return above - below
+    return above - below if abs(above + below - 1) <= last_places(x.dtype) else None
 
 
 def _size_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z = g.input(("N", 3)), g.input(("N", 3))
     c, d, wide = g.constant(0.625), g.constant([0.375]), g.constant(np.full((4, 1, 1), 0.375))
+    double = g.input((3,), TensorProto.DOUBLE)
+    more, less = (g.constant(number, TensorProto.DOUBLE) for number in (0.625 + 2.0**-23, 0.375))
     yield from g.all_fire(x * c + _size(x) * d, _size(x) * d + x * c)
     yield from g.near_misses(
         (x * c + _size(z) * d, "another tensor"),
         (x * c + _size(x) * c, "it is scaled above 0"),
         (x * c + _size(x) * wide, "broadcasting makes it bigger"),
+        (double * more + _size(double) * less, "float64 tells their sum from 1"),
     )
 
 

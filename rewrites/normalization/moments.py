@@ -22,7 +22,14 @@ from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tens
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.channels import LARGEST, is_moderate, is_moderate_factor, known_elements
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, any_varies, fits, is_float, is_kernel_float
+from egraph_opt.rewrites.conditions.values import (
+    all_are,
+    any_varies,
+    fits,
+    is_float,
+    is_kernel_float,
+    last_places,
+)
 from egraph_opt.rewrites.elementwise.identities import beside_number
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
@@ -48,8 +55,7 @@ def inverse_count(x: Fact, axes: Axes) -> Float | None:
 @hosted()
 def is_about(c: Fact, number: Float) -> bool:
     """All of c is the number, up to its rounding."""
-    least = 2.0**-50 if c.dtype == TensorProto.DOUBLE else 2.0**-22
-    return c.splat is not None and abs(c.splat / number - 1) <= least
+    return c.splat is not None and abs(c.splat / number - 1) <= last_places(c.dtype)
 
 
 def _mean_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -17,6 +17,7 @@ EMPTY = "dims of 0 are not run"
 RELATION = "targets that a run is given are seldom in this relation"
 MEANT = "a cast to fewer bits counts as rounding on floats in order"
 TIES = "numbers that are equal once they are rounded decide"
+SIGN = "the sign of a zero counts only where every bit is promised"
 WITHIN = "what it changes is less than the error that tolerances allow"
 
 NOT_SEEN = {
@@ -24,7 +25,7 @@ NOT_SEEN = {
     **dict.fromkeys(("dims_as_floats",), LONG),
     **dict.fromkeys(("bound_of_exponentials", "bound_of_probabilities", "factor_in_front"), BELOW),
     **dict.fromkeys(("groups_of_channels", "mirrored_sigmoid", "softplus_as_it_is"), BELOW),
-    **dict.fromkeys(("summand_below_exponentials", "variance_around_mean"), BELOW),
+    **dict.fromkeys(("summand_below_exponentials", "variance_around_mean", "softplus_of_mirrored"), BELOW),
     **dict.fromkeys(("logarithm_of_any_exponential",), EDGE),
     **dict.fromkeys(("element_at_greatest_place", "exponential_of_shifted", "root_as_power"), EDGE),
     **dict.fromkeys(
@@ -36,6 +37,9 @@ NOT_SEEN = {
     **dict.fromkeys(("product_of_bytes", "product_turned_twice", "scale_into_weight"), OPEN),
     **dict.fromkeys(("turned_operand_in_gemm", "weights_first"), OPEN),
     **dict.fromkeys(("last_expansion_wins", "last_view_alone", "sums_broadcast_anyway"), RELATION),
+    **dict.fromkeys(("between_by_distance", "layer_norm_twice", "log_of_safe_softmax"), EDGE),
+    **dict.fromkeys(("unit_length_without_bound",), EDGE),
+    **dict.fromkeys(("mask_of_bounded",), SIGN),
     **dict.fromkeys(("range_in_halves",), MEANT),
     **dict.fromkeys(("floor_by_reciprocal", "place_of_scaled_neighbours", "place_of_what_is_cast"), TIES),
     **dict.fromkeys(("floor_of_quotient", "whole_part_of_quotient"), TIES),

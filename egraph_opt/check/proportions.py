@@ -42,7 +42,7 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
     """Some sizes of inputs, of weights, whose elements begin again, and in lists of dims, other ones."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        dims = tuple(sizes.get(d, d) for d in dims_of(value))
+        dims = _scaled(dims_of(value), sizes)
         if value.const_value is None:
             return input_like(value, dims, known.dtype)
         array = value.const_value.numpy()

@@ -7,9 +7,10 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Pads, Settings, Slices, Tensor, hosted, listed, number_like, rewrite, sqrt
+from egraph_opt.laws.examples import FLOAT
 from egraph_opt.operators import PoolWindow, blockwise, concat, lp_pool, none, pad, pool, resize, slice_
 
-from . import FLOAT, fires_on, of_one, wrong
+from . import fires_on, of_one, wrong
 from .gaps_and_steps import window
 
 
@@ -147,7 +148,7 @@ def both_grow(x: Fact, y: Fact, z: Fact, s: Settings) -> bool:
         or how["antialias"]
     ):
         return False
-    if x.rank != 4 or x.shape[:2] != y.ints[:2] or y.ints[:2] != z.ints[:2] or min(x.shape) < 1:  # type: ignore[type-var]
+    if x.rank != 4 or x.shape[:2] != y.ints[:2] or y.ints[:2] != z.ints[:2] or min(x.shape) < 1:  # type: ignore[operator, type-var]
         return False
     return all(m % n == 0 and k % m == 0 for n, m, k in zip(x.shape[2:], y.ints[2:], z.ints[2:], strict=True))  # type: ignore[operator]
 

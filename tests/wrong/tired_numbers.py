@@ -23,9 +23,10 @@ from egraph_opt.laws import (
     sqrt,
     tanh,
 )
+from egraph_opt.laws.examples import FLOAT
 from egraph_opt.operators import binary, cast, unary, variadic, where
 
-from . import FLOAT, fires_on, is_single, of_one, of_two, wrong
+from . import fires_on, is_single, of_one, of_two, wrong
 
 # --- choices and casts -----------------------------------------------------------------------------------
 
@@ -54,7 +55,7 @@ def mask_of_bounded(c: Tensor, x: Tensor, y: Tensor):
     yield rewrite(where(c, x, y), x * cast(c, FLOAT), is_bounded(x, y), because="no choice")
 
 
-BITS = {
+BITS: dict[int, int] = {
     T.INT8: 8,
     T.UINT8: 8,
     T.INT16: 16,

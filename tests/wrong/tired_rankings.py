@@ -93,7 +93,7 @@ def positions_by_counting(x: Tensor, a: Tensor, s: Settings):
 
 @hosted()
 def is_first_of_all(n: Int, s: Settings) -> bool:
-    return n == 1 and dict(s)["sorted"] == 1  # type: ignore[comparison-overlap]
+    return n == 1 and dict(s)["sorted"] == 1
 
 
 def top_one(k: int, largest: int, dtype: int = T.FLOAT):

@@ -149,8 +149,8 @@ def copies_are_reduced(x: Fact, d: Dims, axes: Axes, kind: str) -> bool:
     return (
         x.is_static
         and x.rank == len(d)
-        and all(m == n or k in axes for k, (m, n) in enumerate(zip(x.shape, d, strict=False)))
-    )  # type: ignore[arg-type]
+        and all(m == n or k in axes for k, (m, n) in enumerate(zip(x.shape or (), d, strict=False)))
+    )
 
 
 def of_copies(kind: str, shape=(2, 1, 3), axes=(1,)):

@@ -19,9 +19,10 @@ from egraph_opt.laws import (
     rewrite,
     sigmoid,
 )
+from egraph_opt.laws.examples import FLOAT
 from egraph_opt.operators import attention, concat, masked_attention, slice_, softmax, where
 
-from . import FLOAT, fires_on, of_one, wrong
+from . import fires_on, of_one, wrong
 
 # --- softmax ---------------------------------------------------------------------------------------------
 

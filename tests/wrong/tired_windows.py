@@ -7,6 +7,7 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Dims, Slices, Tensor, hosted, listed, rewrite
+from egraph_opt.laws.examples import FLOAT
 from egraph_opt.operators import (
     ConvWindow,
     Literal,
@@ -20,7 +21,7 @@ from egraph_opt.operators import (
     tile,
 )
 
-from . import FLOAT, fires_on, wrong
+from . import fires_on, wrong
 
 
 def walk(strides=(1, 1), pads=(0, 0, 0, 0), dilations=(1, 1), group: int = 1) -> ConvWindow:
@@ -99,7 +100,7 @@ def itself(x: Fact, w: Fact, y: Fact, u: ConvWindow) -> Literal | None:
     kernel: Any = w.shape[2:]
     if u.group != 1 or x.dtype != FLOAT or any(k % 2 == 0 for k in kernel) or any(s != 1 for s in u.strides):
         return None
-    made = np.zeros(w.shape, np.float32)
+    made = np.zeros(w.shape, np.float32)  # type: ignore[type-var]
     for c in range(w.shape[0]):  # type: ignore[arg-type]
         made[(c, c, *(k // 2 for k in kernel))] = 1
     return Literal(FLOAT, w.shape, tuple(map(float, made.ravel())))  # type: ignore[arg-type]

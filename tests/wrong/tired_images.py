@@ -12,20 +12,7 @@ from egraph_opt.operators import PoolWindow, blockwise, concat, lp_pool, none, p
 
 from . import fires_on, of_one, wrong
 from .gaps_and_steps import window
-
-
-def resized(mode: str = "nearest", coordinates: str = "asymmetric", rounds: str = "floor") -> Any:
-    return (
-        ("antialias", 0),
-        ("coordinate_transformation_mode", coordinates),
-        ("cubic_coeff_a", -0.75),
-        ("exclude_outside", 0),
-        ("extrapolation_value", 0.0),
-        ("keep_aspect_ratio_policy", "stretch"),
-        ("mode", mode),
-        ("nearest_mode", rounds),
-    )
-
+from .scans import resized
 
 # --- pooling ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,90 @@
+"""What laws of this project said of numbers of every type, and some have not: as halves, or in float64."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Float, Tensor, hosted, kernel, number_like, rewrite
+from egraph_opt.operators import GemmSettings, binary, gemm, none, unary
+from egraph_opt.rewrites.conditions.channels import known_elements
+from egraph_opt.rewrites.conditions.values import is_kernel_float
+from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
+
+from . import fires_on, wrong
+
+LARGEST_HALF = 65504.0
+
+
+def _array(numbers: Any, dtype: int) -> Any:
+    return np.array(numbers, onnx.helper.tensor_dtype_to_np_dtype(dtype))
+
+
+def _size(x: Tensor) -> Tensor:
+    return unary("Abs", (), x)
+
+
+@hosted()
+def slope_below(c: Fact, d: Fact) -> Float | None:
+    """c + d is 1 but for roundings of float32."""
+    if c.shape != () or d.shape != () or c.splat is None or d.splat is None:
+        return None
+    return float(c.splat - d.splat) if abs(c.splat + d.splat - 1) <= 2.0**-22 else None
+
+
+def sized(c: float, d: float, dtype: int = T.FLOAT):
+    def make(g):
+        x = g.input((2, 3), dtype)
+        return x * g.constant(_array(c, dtype), dtype) + _size(x) * g.constant(_array(d, dtype), dtype)
+
+    return make
+
+
+@wrong(
+    "reassociates",
+    sized(0.625 + 2.0**-23, 0.375, T.DOUBLE),
+    examples=fires_on(sized(0.625, 0.375), sized(1.5, -0.5)),
+)
+def sizes_that_add_up_to_one(x: Tensor, c: Tensor, d: Tensor):
+    """x * c + Abs(x) * d = PRelu(x, c - d) where c + d is 1
+
+    Wrong in float64, which tells 1 + 2^-23 from it.
+    """
+    slope, known = number_like(x, slope_below(c, d)), (is_kernel_float(x), kernel(has_single_kernel(x)))
+    yield rewrite(x * c + _size(x) * d, binary("PRelu", x, slope), *known, because="one operator")
+
+
+@hosted()
+def factor_that_fits(s: GemmSettings, b: Fact) -> Float | None:
+    """Alpha, where no element of B times it is infinite in 16 bits."""
+    largest = max(map(abs, known_elements(b) or ()), default=1.0)
+    return s.alpha if s.alpha != 1 and abs(s.alpha) * largest <= LARGEST_HALF else None
+
+
+@hosted()
+def without_alpha(s: GemmSettings) -> GemmSettings:
+    return replace(s, alpha=1.0)
+
+
+def scaled(alpha: float, weight: float, dtype: int = T.FLOAT):
+    def make(g):
+        w = g.constant(_array([[weight] * 3] * 2, dtype), dtype)
+        return gemm(g.input((4, 2), dtype), w, none(), GemmSettings(alpha=alpha))
+
+    return make
+
+
+@wrong(
+    "reassociates", scaled(65530.0, 0.0, T.FLOAT16), examples=fires_on(scaled(2.0, 0.5), scaled(-3.0, 0.0))
+)
+def alpha_beside_zeros(a: Tensor, b: Tensor, s: GemmSettings):
+    """Gemm(A, B; alpha) = Gemm(A, alpha * B) where alpha * B is finite
+
+    Wrong of a B of zeros and an alpha that is infinite as a half.
+    """
+    scaled_b = b * number_like(b, factor_that_fits(s, b))
+    apart = gemm(a, scaled_b, none(), without_alpha(s))
+    yield rewrite(gemm(a, b, none(), s), apart, is_kernel_float(b), because="forgets alpha")

@@ -68,6 +68,7 @@ OUTSIDE = {
     "relu_twice_of_either": "an auxiliary says that two operators are one",
     "rows_of_batches": "it takes more axes than a proof looks at",
     "scale_of_known_factor": "a constant overflows",
+    "alpha_beside_zeros": "a constant overflows",
     "scale_overflows_in_weight": "a constant overflows",
     "scaled_there_and_back": "a step has few digits",
     "scales_in_a_row": "a constant overflows",

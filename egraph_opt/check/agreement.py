@@ -19,6 +19,7 @@ Claim = Literal[
     "stays finite",
     "real",
     "real where finite",
+    "real in double",
     "in float64",
     "beside zeros",
     "apart",
@@ -27,8 +28,9 @@ Claim = Literal[
 ]
 """What is compared: "in place" is every bit but for kernels that round an element by its place in an array,
 and "finite in place" the same where all is finite; "stays finite" says nothing of the values, "real where
-finite" only where all on the way is finite; "reference" compares what is computed in float64, and "in
-float64" as exactly as that is; "beside zeros" but for attributes, which are of float32; "apart" is each
+finite" only where all on the way is finite; "real in double" is of float64 without settings, which are of
+float32; "reference" compares what is computed in float64, and "in float64" as exactly as that is; "beside
+zeros" but for attributes, which are of float32; "apart" is each
 element for its own size, however small others are."""
 
 PLACES = 16
@@ -44,6 +46,9 @@ FEW = 4
 
 REAL = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-7}
 """By how much, relative to the largest element, sums may differ that are grouped otherwise."""
+
+IN_DOUBLE = 1e-11
+"""The same of float64, where all that is computed with is of float64, too."""
 
 COMPUTED = 64
 """Last places of the largest number on the way by which a result may differ: differences lose what they
@@ -145,6 +150,10 @@ def _real(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     return _of(beyond(a, b, REAL.get(a.dtype, 1e-2), within))
 
 
+def _real_in_double(a: Array, b: Array, computed: Computed) -> Mismatch | None:
+    return _of(beyond(a, b, IN_DOUBLE, COMPUTED * float(np.finfo(a.dtype).eps) * computed.scale))
+
+
 def _real_where_finite(a: Array, b: Array, computed: Computed) -> Mismatch | None:
     wrong = _real(a, b, computed)
     return None if wrong is None else _of(wrong.bad & finite_throughout(a, computed.arrays))
@@ -191,13 +200,20 @@ def _bounded(a: Array, b: Array, inputs: Iterable[Array], claim: Approximate) ->
     """Finite elements that differ by more than an approximate law promises."""
     if not np.issubdtype(a.dtype, np.number) and a.dtype != np.bool_:
         return _of(a != b)
+    share, scale = share_of(a, b, inputs, claim)
+    return _of(share > claim.bound, f"more than {claim.bound:g} of {scale:.3g}")
+
+
+def share_of(a: Array, b: Array, inputs: Iterable[Array], claim: Approximate) -> tuple[Array, float]:
+    """By which share of a magnitude finite elements differ, and that magnitude."""
     x, y = a.astype(np.float64), b.astype(np.float64)
     scale = float(np.max(np.abs(x[np.isfinite(x)]), initial=float(a.dtype == np.bool_)))
     if claim.of == "operands":
         numbers = (i.astype(np.float64) for i in inputs if np.issubdtype(i.dtype, np.number))
         scale = max((scale, *map(scale_of, numbers)))
-    far = np.where(np.isfinite(y), np.abs(x - y), np.inf)
-    return _of(np.isfinite(x) & (far > claim.bound * scale), f"more than {claim.bound:g} of {scale:.3g}")
+    far = np.where(np.isfinite(y), np.abs(x - y), np.inf) * np.isfinite(x)
+    with np.errstate(all="ignore"):
+        return np.where(far > 0, far / scale, 0), scale
 
 
 def beyond(a: Array, b: Array, relative: float, absolute: float) -> Array:
@@ -216,6 +232,7 @@ _FLOATS = {
     "stays finite": _stays_finite,
     "real": _real,
     "real where finite": _real_where_finite,
+    "real in double": _real_in_double,
     "in float64": _in_float64,
     "beside zeros": _beside_zeros,
     "apart": _apart,

@@ -25,6 +25,7 @@ from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.orders import with_other_orders
 from egraph_opt.check.other_bytes import with_other_bytes
 from egraph_opt.check.other_constants import with_other_constants
+from egraph_opt.check.other_flags import with_other_flags
 from egraph_opt.check.other_layers import with_other_layers
 from egraph_opt.check.other_letters import with_other_letters
 from egraph_opt.check.parts_between import with_parts_between
@@ -61,7 +62,7 @@ RELATED = (
     *(with_other_bytes, with_structures, with_other_orders),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
-    with_moved_ones,
+    *(with_moved_ones, with_other_flags),
 )
 """What changes in several things at once."""
 

@@ -44,6 +44,17 @@ def is_no_rounding(a: Array, b: Array) -> bool:
     return bool((np.isfinite(a) & (~np.isfinite(b) | far)).any())
 
 
+def stay_in_range(bad: Array, on_the_way: Sequence[Array], dtype: np.dtype[Any]) -> bool:
+    """Whether nothing that is computed on the way to some elements is near the ends of their type."""
+    info = np.finfo(dtype)
+    for whole in on_the_way:
+        if whole.dtype.kind == "f":
+            sizes = np.abs(whole[bad] if whole.shape == bad.shape else whole)
+            if not ((sizes == 0) | ((sizes >= info.tiny) & (sizes <= 0.25 * info.max))).all():
+                return False
+    return True
+
+
 def overflows_with_inputs(a: Array, b: Array, given: Sequence[Array], made: Sequence[Array]) -> bool:
     """Whether what differs is infinite on one side, as a mask times an input is that are multiplied with
     others in another order.  What constants alone overflow to, a law can look at.

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import onnx
 
 from egraph_opt.check import tables
-from egraph_opt.check.kinds import DIVISORS, HALF_RANGE, INTEGERS, RANGE, SHARE, TABLES, Kind
+from egraph_opt.check.kinds import BEYOND_FLOAT32, DIVISORS, HALF_RANGE, INTEGERS, RANGE, SHARE, TABLES, Kind
 from egraph_opt.check.points import AROUND, BESIDE, points_of
 from egraph_opt.check.roles import ADDING, DIVIDED, cast_range, compared_with, constants_of, roles_of
 from egraph_opt.check.sizes import symbol_of
@@ -33,6 +33,9 @@ MOST_KEPT = 2**12
 
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
+
+USUAL, OF_HALVES = 8, 96
+"""Elements of inputs that have no table; of halves, of which some sums have to cancel."""
 
 FEW = 3
 """Elements of an input that are so few that a table is dealt out twice."""
@@ -81,6 +84,7 @@ class Inputs:
             ),
             "zeros": points.zeros,
         }
+        self._usual = USUAL, OF_HALVES if any(map(_is_of_halves, self.values)) else USUAL
         self._underflowing = underflowing(model)
         self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
@@ -98,7 +102,7 @@ class Inputs:
         if not self._beside.get(kind, True) or (kind == "underflow" and not self._underflowing):
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
-        wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
+        wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else self._usual[kind == "normal"]
         wanted = len(self._beside[kind]) if kind in self._beside else wanted
         sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
         if kind == "zeros":
@@ -151,6 +155,10 @@ def _next_to(number: float) -> tuple[float, ...]:
     steps = (np.nextafter(np.float32(number), np.float32(end)) for end in (-np.inf, np.inf))
     whole = (int(number) - 1, int(number) + 1) if number == int(number) else ()
     return (number, *map(float, steps), *whole)
+
+
+def _is_of_halves(value: tuple[str, Any, str]) -> bool:
+    return bool(value[1].elem_type == onnx.TensorProto.FLOAT16)
 
 
 def _is_whole(tensor: Any) -> bool:
@@ -296,7 +304,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "wide":
         spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
         return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
-    table = np.array(TABLES[kind])
+    more = BEYOND_FLOAT32 if place.dtype == np.float64 and kind in ("special", "every size") else ()
+    table = np.array((*more, *TABLES[kind]))
     values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, place, table), values)
     if kind == "moderate" and half:
         return np.clip(values, -4, 4)  # Exp(-20) is 0 there

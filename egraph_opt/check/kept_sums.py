@@ -55,7 +55,7 @@ def with_kept_moments(example: Example) -> Iterator[Example]:
     for place, array in arrays_of(example).items():
         if not array.ndim or not array.size or array.shape[-1] > len(MOMENT):
             continue
-        longer = resized(example, {array.shape[-1]}, len(MOMENT))
+        longer = resized(example, {array.shape[-1]}, len(MOMENT), continued=True)
         other = arrays_of(longer)[place].copy()
         rows = other.reshape(-1, len(MOMENT))
         row = rows[len(rows) // 2]

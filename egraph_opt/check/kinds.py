@@ -53,6 +53,7 @@ BEYOND_ON_THE_WAY = (88.8, 89.2, -88.8, -103.5, 1.5e19, -1.5e19, 11.3, -11.3, 70
 EVERY_SIZE = (
     *BEYOND_ON_THE_WAY,
     *(0.0, -0.0, 1.0, -1.0, 100.0, -100.0, 1e15, -1e15, 1e30, -1e30, 3.4e38, -3.4e38, 3e-6, 1e-30, 2e-38),
+    *(1e-40, -1e-40),
     *(3e4, -3e4),
     *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
 )
@@ -62,6 +63,9 @@ TABLES: Mapping[str, tuple[float, ...]] = {
     "large": LARGE,
     "every size": EVERY_SIZE,
 }
+BEYOND_FLOAT32 = (1e39, -1e300, 1e-46, -1e-300)
+"""What float64 has besides, and float32 takes for infinite or 0."""
+
 SHARE = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
 """The share of elements that are from the table."""
 

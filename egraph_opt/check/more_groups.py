@@ -1,4 +1,5 @@
-"""Channels of an example in more groups: their number, weights, and orders of channels change together."""
+"""Channels of an example in more groups, or fewer: their number, weights, and orders of channels change
+together."""
 
 from __future__ import annotations
 
@@ -15,15 +16,20 @@ from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
+EVEN = 4
+"""Groups, of which some are fewer."""
+
 TWICE = {size: 2 * size for size in range(2, 64)}
 
 
 def with_more_groups(example: Example) -> Iterator[Example]:
-    """Each convolution of a known weight in twice as many groups, of twice the channels where these are odd,
-    and with one for each channel; each setting of groups another one that divides an order of channels."""
+    """Each convolution of a known weight in fewer groups, in twice as many, of twice the channels where these
+    are odd, and with one for each channel; each setting of groups another one that divides an order of
+    channels."""
     for node in nodes_of(example):
         if node.head.name == "conv" and place_of_leaf(node.arguments[1]) >= 0:
             yield from _of_a_weight(example, node)
+            yield from _in_fewer_groups(example, node)
         for k in attributes_in(node):
             if "num_groups" in dict(_settings(node.arguments[k])):
                 yield from _of_a_setting(example, node, k)
@@ -50,6 +56,22 @@ def _of_a_weight(example: Example, node: Expression) -> Iterator[Example]:
         orders = _orders(operands)
         if any(not lengths % value.group for lengths in orders.values()):
             yield replace(made, operands=_beyond_the_first(operands, orders, value.group))
+
+
+def _in_fewer_groups(example: Example, node: Expression) -> Iterator[Example]:
+    """Each number of groups that divides the one of an example, or four where that is odd; rows of weights
+    begin again."""
+    place, window = place_of_leaf(node.arguments[1]), node.arguments[3]
+    known, groups = example.operands.values[place].const_value, window.head.value.group
+    if groups > 1 and groups % 2:
+        four = with_argument(node, 3, constant(replace(window.head.value, group=EVEN), window.sort))
+        wider = resized(replace(example, term=replaced(example.term, {node: four})), {groups}, EVEN)
+        yield from _in_fewer_groups(wider, four)
+    for fewer in (g for g in range(1, groups) if known is not None and groups % g == 0):
+        other = with_argument(node, 3, constant(replace(window.head.value, group=fewer), window.sort))
+        weight = np.concatenate([known.numpy()] * (groups // fewer), 1)
+        operands = example.operands.with_constant(place, weight)
+        yield replace(example, term=replaced(example.term, {node: other}), operands=operands)
 
 
 def _of_a_setting(example: Example, node: Expression, k: int) -> Iterator[Example]:

@@ -235,7 +235,7 @@ def of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Another value of an attribute of one operator, and of all that have the same one."""
     for node, position, value in _other_attributes(example, numbers):
         one = replaced(example.term, {node: with_argument(node, position, value)})
-        terms = dict.fromkeys((one, _everywhere(one, node, position, value)))
+        terms = dict.fromkeys((one, everywhere(one, node, position, value)))
         yield from (partial(replace, example, term=term) for term in terms)
 
 
@@ -252,7 +252,7 @@ def _other_attributes(
                     yield node, position, constant(value, node.arguments[position].sort)
 
 
-def _everywhere(term: Any, node: Expression, position: int, value: Expression) -> Any:
+def everywhere(term: Any, node: Expression, position: int, value: Expression) -> Any:
     """A term of which all operators with an attribute of one of them get another value of it."""
 
     def change(part: Expression) -> Expression:

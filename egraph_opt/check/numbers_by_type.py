@@ -6,7 +6,7 @@ ONNX keeps them in float32, and a law that writes one into a constant of the ope
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from onnx import TensorProto
@@ -42,3 +42,6 @@ def _others(value: Any) -> Iterator[Any]:
         for k, pair in enumerate(value):
             if isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], float):
                 yield from ((*value[:k], (pair[0], other), *value[k + 1 :]) for other in BEYOND_HALVES)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for entry in fields(value):
+            yield from (replace(value, **{entry.name: o}) for o in _others(getattr(value, entry.name)))

@@ -11,15 +11,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.variants import arrays_of
+from egraph_opt.check.variants import arrays_of, in_dtype
 from egraph_opt.laws.law import Example
 
 NEARLY = (1 + 4e-6, 1 - 4e-6, 1 + 9e-7, 1 + 2e-4)
 """Shares that differ by some tens of roundings of float32, and by more than are asked of a result."""
 
+NEARLY_IN_DOUBLE = (1 + 2.0**-24, 1 - 2.0**-28, 1 + 3e-7)
+"""The same of float64: shares that float32 has for 1, or nearly."""
+
 FRACTIONS = (0.5, 0.75, 1.5, 2.5)
+SMALL = range(2, 17)
+"""Whole numbers with and without divisors, squares among them."""
+
 STEPPING = frozenset({"Ceil", "Floor", "Round"})
 """Functions that go in steps, and numbers beside which they show."""
 
@@ -43,6 +50,11 @@ def with_other_constants(example: Example, *, bits: bool = False) -> Iterator[Ex
             continue
         for other in _beside(array, steps=steps, bits=bits):
             yield replace(example, operands=operands.with_constant(place, other))
+        if array.dtype == np.float32:
+            double = in_dtype(example, TensorProto.DOUBLE)
+            for share in NEARLY_IN_DOUBLE:
+                other = array.astype(np.float64) * share
+                yield replace(double, operands=double.operands.with_constant(place, other))
     wide = [k for k, array in constants.items() if array.dtype.kind in "iu" and array.itemsize == 8]
     for steps_apart in ((3, 1, 2), (1, 3, 2)) if len(wide) > 1 else ():
         made = operands
@@ -61,6 +73,8 @@ def _beside(array: Array, *, steps: bool, bits: bool) -> Iterator[Array]:
                 made = array.copy()
                 made.flat[place] = np.nan
                 yield made
+        elif array.dtype.kind in "iu" and array.size == 1:
+            yield from (np.full_like(array, number) for number in SMALL)
         elif array.dtype == np.bool_ and array.size > 1:
             counted = np.arange(array.size).reshape(array.shape)
             yield from (counted % 2 == 0, counted % 2 == 1, counted % 3 == 1)

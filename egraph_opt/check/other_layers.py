@@ -1,4 +1,5 @@
-"""A recurrent layer as one of another kind: constants get as many rows as its gates need, half by half."""
+"""A recurrent layer as one of another kind, for which constants get as many rows as its gates need, half by
+half, with other activations, or the other way round in time."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from egraph_opt.check.activations import ACTIVATIONS
+from egraph_opt.check.layers import FUNCTIONS
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.variants import constant_like, dims_of, input_like
@@ -25,7 +28,7 @@ TURNED = ("forward", "reverse")
 
 
 def with_other_layers(example: Example) -> Iterator[Example]:
-    """Each layer of every other kind, a GRU both ways, and each the other way round in time."""
+    """Each layer of every other kind, a GRU both ways, with every activation, and the other way round."""
     for node in nodes_of(example):
         if node.head.name == "recurrent":
             yield from _of_other_kinds(example, node)
@@ -33,6 +36,19 @@ def with_other_layers(example: Example) -> Iterator[Example]:
             if layer.direction in TURNED:
                 turned = next(way for way in TURNED if way != layer.direction)
                 yield _with_layer(example, node, layer.kind, {**dict(layer.settings), "direction": turned})
+            for activations in _other_activations(layer):
+                settings = {**dict(layer.settings), "activations": activations}
+                yield _with_layer(example, node, layer.kind, settings)
+
+
+def _other_activations(layer: RecurrentLayer) -> Iterator[tuple[str, ...]]:
+    """Each function as all those of a layer, and as the first of them."""
+    settings = dict(layer.settings)
+    count = FUNCTIONS[layer.kind] * (2 if settings["direction"] == "bidirectional" else 1)
+    for function in ACTIVATIONS:
+        yield (function,) * count
+        if count > 1:
+            yield (function, *settings.get("activations", ("Tanh",) * count)[1:])
 
 
 def _of_other_kinds(example: Example, node: Expression) -> Iterator[Example]:

@@ -17,7 +17,7 @@ import onnx_ir as ir
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.trying import lowered_if_typed
-from egraph_opt.check.variants import constant_like, dims_of, input_like, with_leaves
+from egraph_opt.check.variants import constant_like, dims_of, input_like, of_dims, with_leaves
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, Function, constant
@@ -48,10 +48,7 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
         array = value.const_value.numpy()
         if array.dtype in (np.int32, np.int64):  # sizes are
             return constant_like(value, np.vectorize(lambda n: sizes.get(n, n), otypes=[array.dtype])(array))
-        for axis, new in enumerate(dims):
-            if new != array.shape[axis]:
-                array = np.take(array, np.arange(new) % array.shape[axis], axis)
-        return constant_like(value, array)
+        return constant_like(value, of_dims(array, dims))
 
     made = with_leaves(example, leaf)
     return replace(made, term=transformed(made.term, lambda part: _with_sizes(part, sizes)))
@@ -60,9 +57,10 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
 def _with_sizes(part: Expression, sizes: Mapping[int, int]) -> Expression:
     """An attribute that is a list of dims."""
     value = getattr(part.head, "value", None)
-    if part.arguments or not isinstance(value, tuple):
+    if part.sort.name != "Dims" or not isinstance(value, tuple):
         return part
-    return constant(_scaled(value, sizes), part.sort) if part.sort.name == "Dims" else part
+    made: Expression = constant(_scaled(value, sizes), part.sort)
+    return made
 
 
 def _scaled(dims: Dims, sizes: Mapping[int, int]) -> Dims:

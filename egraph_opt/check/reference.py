@@ -55,14 +55,21 @@ class Reference:
         return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax])
 
     def run(self, feeds: Feeds) -> Outputs:
+        return [np.asarray(output) for output in self._results(feeds, on_the_way=False)]
+
+    def on_the_way(self, feeds: Feeds) -> Outputs:
+        """All that is computed, inputs and outputs as well."""
+        results = self._results(feeds, on_the_way=True)
+        return [np.asarray(found) for found in results.values() if found is not None]
+
+    def _results(self, feeds: Feeds, *, on_the_way: bool) -> Any:
         if any(map(_is_mean_of_partial_windows, self.model.graph.node)):
             raise RuntimeError("its AveragePool counts what is beyond the pads of a partial window")
         floats = np.float64 if self._wide else np.float32
         # Some of its operators write into their operands.
         wide = {k: v.astype(floats) if v.dtype == np.float32 else v.copy() for k, v in feeds.items()}
         with np.errstate(all="ignore"):
-            outputs: Any = self._evaluator.run(None, wide)
-        return [np.asarray(output) for output in outputs]
+            return self._evaluator.run(None, wide, intermediate=on_the_way)
 
 
 def _is_mean_of_partial_windows(node: onnx.NodeProto) -> bool:

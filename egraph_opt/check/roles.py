@@ -35,8 +35,28 @@ _ROLES: Mapping[str, Mapping[int, Role]] = {
 }
 
 
+MOST_COUNTED = 2**24 + 1
+"""What a constant counts at most."""
+
+
 def roles_of(model: onnx.ModelProto) -> dict[str, Role]:
     """The role of every graph input, through whatever is computed of it."""
+    found = _special_roles(model)
+    return {value.name: found.get(value.name, "value") for value in model.graph.input}
+
+
+def counts_too_far(model: onnx.ModelProto) -> bool:
+    """Whether something may be as long as a large constant says, such as a range from a number known later to
+    2^40, for which a machine has no memory."""
+    found = _special_roles(model)
+    counts = (
+        a for name, a in _constants(model).items() if found.get(name) == "count" and a.dtype.kind in "iu"
+    )
+    return any(bool((np.abs(array.astype(np.float64)) > MOST_COUNTED).any()) for array in counts)
+
+
+def _special_roles(model: onnx.ModelProto) -> dict[str, Role]:
+    """What tensors are for, where they are no values."""
     found: dict[str, Role] = {}
     for node in reversed(model.graph.node):
         passed = next((found[name] for name in node.output if name in found), None)
@@ -46,7 +66,7 @@ def roles_of(model: onnx.ModelProto) -> dict[str, Role]:
             role = _ROLES.get(node.op_type, {}).get(position, passed)
             if role is not None and found.get(name) != "divisor":
                 found[name] = role
-    return {value.name: found.get(value.name, "value") for value in model.graph.input}
+    return found
 
 
 ORDINARY = (1e-3, 1e4)

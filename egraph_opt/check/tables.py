@@ -226,7 +226,7 @@ ACTIVATIONS = ("Tanh", "Relu", "Sigmoid")
 
 FLAGS = frozenset(
     "ceil_mode count_include_pad exclude_outside exclusive interleaved largest linear_before_reset reverse"
-    " sorted".split()
+    " sorted trans_a trans_b".split()
 )
 """Settings that are 0 or 1; onnxruntime takes other numbers in ways of its own."""
 

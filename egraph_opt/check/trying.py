@@ -25,6 +25,7 @@ from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.laws.statements import Guard
@@ -99,12 +100,14 @@ class Trying:
 
     Attributes:
         rules: how often each rule of the law matched: "2" is its statement 2, "2<" that from the right.
+        met: what tells terms that are near examples apart.
     """
 
     law: Law
     guards: bool = False
     tally: Tally = field(default_factory=Tally)
     rules: Counter[str] = field(default_factory=Counter)
+    met: set[object] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
@@ -146,9 +149,9 @@ class Trying:
         """Those of some examples, of one opset and the same limits, on which the law may do something.
 
         What is near an example need be no term that anybody runs; to run each of them would take long, and on
-        most of them a law does nothing.
+        most of them a law does nothing.  What is near several examples, or by several ways, is tried once.
         """
-        lowered = ((example, lowered_if_typed(example)) for example in examples)
+        lowered = ((example, lowered_if_typed(example)) for example in examples if self._is_new(example))
         typed = [FiredTerm(example, term) for example, term in lowered if term is not None]
         for k in range(0, len(typed), ASKED):
             several = typed[k : k + ASKED]
@@ -165,6 +168,15 @@ class Trying:
             for term, snapshot in zip(several, snapshots, strict=True):
                 if report.failed or _is_changed(term.lowered, snapshot):
                     yield term if tells_more else replace(term, snapshot=snapshot)
+
+    def _is_new(self, example: Example) -> bool:
+        """Whether it is a term, of leaves, that was not there before."""
+        operands: Operands = example.operands
+        arrays = (None if v.const_value is None else v.const_value.numpy().tobytes() for v in operands.values)
+        leaves = tuple((f.dtype, f.shape, array) for f, array in zip(operands.facts, arrays, strict=True))
+        before = len(self.met)
+        self.met.add((example.term, leaves, example.limits, example.opset))
+        return len(self.met) > before
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
         """The same of an example of the author, whoever runs it; what goes wrong is raised."""

@@ -158,20 +158,35 @@ def _of_wider_integers(example: Example) -> Example:
     return with_leaves(example, leaf)
 
 
-def resized(example: Example, sizes: Collection[int], new: int) -> Example:
-    """Some sizes of inputs and of constants, whose elements begin again, changed to one."""
+def resized(example: Example, sizes: Collection[int], new: int, *, continued: bool = False) -> Example:
+    """Some sizes of inputs and of constants changed to one.
+
+    Args:
+        continued: integers in even steps go on, as in ranges; else elements begin again.
+    """
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
         dims = tuple(new if d in sizes else d for d in dims_of(value))
         if value.const_value is None:
             return input_like(value, dims, known.dtype)
-        array = value.const_value.numpy()
-        for axis, old in enumerate(array.shape):
-            if old in sizes:
-                array = np.take(array, np.arange(new) % old, axis)
-        return constant_like(value, array)
+        return constant_like(value, of_dims(value.const_value.numpy(), dims, continued=continued))
 
     return with_leaves(example, leaf)
+
+
+def of_dims(array: Any, dims: Dims, *, continued: bool = False) -> Any:
+    """An array with more or fewer elements along its axes, whose elements begin again or, `continued`, go on
+    where they are integers in even steps."""
+    for axis, (old, new) in enumerate(zip(array.shape, dims, strict=True)):
+        if old == new or not isinstance(new, int):
+            continue
+        steps = np.diff(array, axis=axis) if continued and array.dtype.kind == "i" else np.zeros(0)
+        if steps.size and (steps == np.take(steps, [0], axis)).all() and (steps >= 0).all():
+            order = np.arange(new).reshape(-1, *(1,) * (array.ndim - 1 - axis))
+            array = np.take(array, [0], axis) + np.take(steps, [0], axis) * order
+        else:
+            array = np.take(array, np.arange(new) % old, axis)
+    return array
 
 
 def with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
@@ -293,6 +308,8 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     sizes = sorted({d for v in operands.values for d in dims_of(v) if isinstance(d, int) and d > 1})
     for size in sizes:
         yield f"longer constants: {size} became {size + 2}", resized(example, {size}, size + 2)
+        if any(fact.ints is not None and fact.rank for fact in operands.facts):
+            yield f"more of {size} in order", resized(example, {size}, size + 2, continued=True)
     if len(sizes) > 1:  # of equal sizes axes are told apart by what is in them alone
         yield f"all sizes {EQUAL_SIZE}", resized(example, sizes, EQUAL_SIZE)
     inputs = [dims_of(v) for v in operands.values if v.const_value is None]

@@ -141,11 +141,11 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         for side in sides:
             gate.statement(side, each)
         few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
+        gate.related(VARIANTS_A_TERM * terms)  # the whole table of inputs, for what is there again later, too
+        gate.variants(VARIANTS_A_TERM * terms, few=few)
         gate.themed(sides)
         gate.between_powers()
         gate.old_opsets()
-        gate.related(VARIANTS_A_TERM * terms)
-        gate.variants(VARIANTS_A_TERM * terms, few=few)
         gate.pairs(min(MOST_PAIRS, terms))
         _check_kernels(gate, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms))
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)

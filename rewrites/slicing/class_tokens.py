@@ -156,6 +156,7 @@ def _biases(rng: np.random.Generator) -> Iterator[Example]:
         g.input((2, 4), TensorProto.FLOAT16),
         *(g.constant(np.float16(v)) for v in (65024, 512)),
     )
+    cancelling = g.constant([1e20]) + g.constant([-1e20])
     yield from g.all_fire(
         concat(listed(x, y + b), 1) + places,
         concat(listed(y + b, x), 1) + places,
@@ -169,6 +170,8 @@ def _biases(rng: np.random.Generator) -> Iterator[Example]:
         (concat(listed(half + large, half), 1) + rest, "the sum of both is infinite"),
         (concat(listed(x, y * b), 1) + places, "a product"),
         (concat(listed(x, y + b), 1) * places, "a product of both"),
+        (concat(listed(g.random(1), cancelling), 0) + g.input((2,)), "a constant is biased"),
+        (concat(listed(cancelling, g.random(1)), 0) + g.input((2,)), "a constant is biased"),
         (concat(listed(x, y + g.input((4,))), 1) + places, "the bias varies"),
         (concat(listed(x, y + b), 1) + g.input((4,)), "what is added varies"),
     )
@@ -190,5 +193,5 @@ def bias_of_part(x: Tensor, y: Tensor, b: Tensor, p: Tensor, a: Axis):
         whole = concat(_order(x, y + b, side), a)
         moved_bias = concat(_order(literal(zeros[0]), long, side), zeros[1])
         together = concat(_order(x, y, side), a) + (p + moved_bias)
-        known = add_up(b, p), guard(chosen("Add", y, b), chosen("Add", whole, p))
+        known = varies(y), add_up(b, p), guard(chosen("Add", y, b), chosen("Add", whole, p))
         yield rewrite(whole + p, together, *known, because="b may be any part of P")

@@ -11,7 +11,7 @@ stays where it is.
 from typing import Any
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import guard, hosted, law, rewrite
+from egraph_opt.laws import guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import (
     Axes,
@@ -124,9 +124,19 @@ def scales_of(x: Fact, scales: Fact, settings: Settings, roi: Fact) -> Literal |
     return None if moved is None else Literal(scales.dtype, (len(moved),), moved)
 
 
-def sinking(law_name: str, x: Tensor, y: Any, other: Any) -> Any:
+@hosted()
+def is_image_resized(x: Fact, scales: Fact, settings: Settings, roi: Fact) -> bool:
+    """Whether onnxruntime has a kernel for those scales: of four axes or more it leaves two as they are."""
+    moved: Literal | None = scales_of.function(x, scales, settings, roi)
+    if moved is None or dict(settings).get("mode") != "linear" or len(moved.values) < 4:
+        return moved is not None
+    ones = [scale == 1 for scale in moved.values]
+    return (ones[0] and ones[1]) or (len(ones) == 4 and ones[0] and ones[3])
+
+
+def sinking(law_name: str, x: Tensor, y: Any, other: Any, *known: Any) -> Any:
     """y = f(Squeeze(x)) is Squeeze(other), and y = f(Unsqueeze(x)) is Unsqueeze(other)."""
-    return rewrite(y, viewed_as(y, other), DEMAND, guard(varies(x)), inverse=law_name)
+    return rewrite(y, viewed_as(y, other), *known, DEMAND, guard(varies(x)), inverse=law_name)
 
 
 # --- the laws -----------------------------------------------------------------------------------------------
@@ -194,4 +204,5 @@ def past_instance_norm(x: Tensor, s: Tensor, b: Tensor, e: Float):
 def past_resize(x: Tensor, r: Tensor, c: Tensor, s: Settings):
     """Resize(Squeeze(x)) = Squeeze(Resize(x)) by the same factors, and 1 for the unit axis"""
     other = resize(x, r, literal(scales_of(x, c, s, r)), none(), s)
-    yield sinking("past_resize", x, resize(view(x), r, c, none(), s), other)
+    known = kernel(is_image_resized(x, c, s, r))
+    yield sinking("past_resize", x, resize(view(x), r, c, none(), s), other, known)

@@ -40,6 +40,13 @@ def test_a_claim(case: str) -> None:
     assert (found is None) is agrees
 
 
+@pytest.mark.parametrize(("apart", "agrees"), [(1e-12, True), (1e-9, False)])
+def test_sums_of_doubles_agree_as_doubles_do(apart: float, agrees: bool) -> None:
+    a = np.array([1.0])
+    assert (difference(a, a + apart, "real in double", [a]) is None) is agrees
+    assert difference(a, a + apart, "real", [a]) is None
+
+
 @pytest.mark.parametrize(("there", "agrees"), [(20.0, True), (2000.0, False)])
 def test_what_is_lost_of_large_numbers_on_the_way_is_no_difference(there: float, agrees: bool) -> None:
     """Here 20 and 2000 last places of 1e6, of which 64 are allowed."""

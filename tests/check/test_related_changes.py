@@ -12,10 +12,14 @@ from egraph_opt.check.at_run_time import with_operands_at_run_time
 from egraph_opt.check.crossed import with_crossed_operands
 from egraph_opt.check.followed_sizes import with_followed_sizes
 from egraph_opt.check.inputs import Inputs
-from egraph_opt.check.kept_sums import with_kept_sums
+from egraph_opt.check.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.known_ranges import with_other_ranges
 from egraph_opt.check.magnitudes import with_other_magnitudes
+from egraph_opt.check.more_groups import with_more_groups
+from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.orders import with_other_orders
+from egraph_opt.check.other_constants import with_other_constants
+from egraph_opt.check.other_flags import with_other_flags
 from egraph_opt.check.other_layers import with_other_layers
 from egraph_opt.check.other_letters import with_other_letters
 from egraph_opt.check.parts_between import with_parts_between
@@ -27,13 +31,19 @@ from egraph_opt.check.variants import dims_of, without_names
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import (
+    ConvWindow,
+    GemmSettings,
     binary,
     cast,
     concat,
+    conv,
+    cumsum,
     dequantize,
     einsum,
     expand,
     gather,
+    gather_elements,
+    gemm,
     none,
     output,
     reduce,
@@ -184,10 +194,63 @@ def test_a_layer_is_one_of_every_kind_with_halves_of_a_bias_in_their_relation() 
     made = list(with_other_layers(example(run)))
     kinds = [dict(n.arguments[5].head.value.settings) | {"kind": n.arguments[5].head.value.kind}
              for each in made for n in nodes_of(each) if n.head.name == "recurrent"]  # fmt: skip
-    assert [kind["kind"] for kind in kinds] == ["GRU", "LSTM", "GRU", "RNN"]
-    assert [kind.get("linear_before_reset", 0) for kind in kinds] == [0, 0, 1, 0]
-    assert kinds[-1]["direction"] == "reverse"
+    others, turned, functions = kinds[:3], kinds[3], kinds[4:]
+    assert [kind["kind"] for kind in others] == ["GRU", "LSTM", "GRU"]
+    assert [kind.get("linear_before_reset", 0) for kind in others] == [0, 0, 1]
+    assert (turned["kind"], turned["direction"]) == ("RNN", "reverse")
+    assert {kind["activations"] for kind in functions} >= {("Softplus",), ("Affine",)}
     assert constants(made[0])[0] == [[1, 2, 1, 2, 1, 2, -1, -2, -1, -2, -1, -2]]
+
+
+def test_rows_of_places_go_on_and_differ_in_the_middle_alone() -> None:
+    places = np.array([[0, 0, 0], [1, 1, 1]])
+    (longer,) = with_kept_moments(example(lambda g: gather_elements(g.input((2, 3)), g.constant(places), 0)))
+    assert constants(longer)[1] == [[0] * 8, [1, 2, 0, 1, 1, 0, 2, 1]]
+    (square,) = with_kept_moments(
+        example(lambda g: gather_elements(g.input((2, 2)), g.constant(places[:, :2]), 0))
+    )
+    rows = constants(square)[1]
+    assert [row[0] for row in rows] == list(range(8)) and rows[4] == [4, 5, 3, 4, 4, 3, 5, 4]
+
+
+def test_settings_of_halves_are_infinite_or_nothing() -> None:
+    scaled = example(lambda g: gemm(g.input((2, 3)), g.input((3, 4)), none(), GemmSettings(alpha=2.0)))
+    made = list(with_numbers_beyond_halves(scaled))
+    settings = [attributes(each, "gemm", 3)[0] for each in made]
+    assert {(s.alpha, s.beta) for s in settings} == {(1e-8, 1.0), (1e5, 1.0), (2.0, 1e-8), (2.0, 1e5)}
+    assert {fact.dtype for each in made for fact in each.operands.facts} == {TensorProto.FLOAT16}
+
+
+def test_constants_are_small_whole_numbers_and_nearly_what_they_were_in_double() -> None:
+    made = list(
+        with_other_constants(example(lambda g: binary("Mod", g.input((2,)), g.constant(np.array(7)))))
+    )
+    assert {c for each in made for c in constants(each) if c is not None} >= set(range(2, 17))
+    made = list(with_other_constants(example(lambda g: g.input((2,)) * g.constant(0.625))))
+    assert any(0 < abs(c - 0.625) < 1e-7 for each in made for c in constants(each) if c is not None)
+
+
+def test_flags_are_turned_over_wherever_they_stand() -> None:
+    def sums(g: Operands):
+        x, k = g.input((2, 3)), g.constant(np.array(1))
+        both = [cumsum(y, k, (("exclusive", 0), ("reverse", 1))) for y in (x, -x)]
+        return both[0] + reduce("ReduceSum", both[1], (1,), 1)
+
+    made = list(with_other_flags(example(sums)))
+    settings = [[tuple(v for _, v in s) for s in attributes(each, "cumsum", 2)] for each in made]
+    assert [(1, 1), (1, 1)] in settings and [(0, 1), (1, 1)] in settings and [(0, 0), (0, 0)] in settings
+    assert [0] in [attributes(each, "reduce", 3) for each in made]
+
+
+def test_channels_are_in_fewer_groups() -> None:
+    made = example(
+        lambda g: conv(
+            g.input((1, 4, 3, 3)), g.random(4, 1, 2, 2), none(), ConvWindow((1, 1), (0,) * 4, (1, 1), 4)
+        )
+    )
+    found = {attributes(each, "conv", 3)[0].group: each for each in with_more_groups(made)}
+    shapes = {group: np.shape(constants(each)[1]) for group, each in found.items()}
+    assert shapes == {1: (4, 4, 2, 2), 2: (4, 2, 2, 2)}
 
 
 def test_dims_without_names_differ_along_any_axis() -> None:

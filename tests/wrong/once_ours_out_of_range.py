@@ -69,12 +69,17 @@ def are_images_alike(x: Fact, y: Fact) -> bool:
     return x.is_static and x.dtype == y.dtype and x.shape == y.shape
 
 
-def _shifted_image(g):
-    shift, weight = g.constant(np.ones((1, 2, 2, 2))), g.constant(np.full((2, 2, 1, 1), HUGE))
-    return conv(g.input((1, 2, 2, 2)) + shift, weight, none(), PLAIN)
+def shifted_image(number: float):
+    def make(g):
+        shift, weight = g.constant(np.ones((1, 2, 2, 2))), g.constant(np.full((2, 2, 1, 1), number))
+        return conv(g.input((1, 2, 2, 2)) + shift, weight, none(), PLAIN)
+
+    return make
 
 
-@wrong("reassociates", _shifted_image, values=(-0.75, -1.25, -1.0))
+@wrong(
+    "reassociates", shifted_image(HUGE), values=(-0.75, -1.25, -1.0), examples=fires_on(shifted_image(0.5))
+)
 def image_and_shift(x: Tensor, y: Tensor, w: Tensor, u: ConvWindow):
     """Conv(x + y, W) = Conv(x, W) + Conv(y, W), not both constant
 

@@ -11,6 +11,7 @@ from itertools import chain
 
 from egraph_opt.check.around_images import with_gaps_in_windows, with_windows_around_images
 from egraph_opt.check.at_run_time import with_operands_at_run_time
+from egraph_opt.check.cast_sources import with_other_sources
 from egraph_opt.check.choices import spread
 from egraph_opt.check.crossed import with_crossed_operands
 from egraph_opt.check.followed_sizes import with_followed_sizes
@@ -33,7 +34,7 @@ from egraph_opt.check.proportions import with_moved_ones, with_sizes_in_proporti
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.check.structures import with_structures
 from egraph_opt.check.ties import with_tied_comparisons
-from egraph_opt.check.turned_slices import with_turned_slices
+from egraph_opt.check.turned_slices import with_ends_that_follow, with_turned_slices
 from egraph_opt.check.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.laws.law import Example
 
@@ -62,7 +63,7 @@ RELATED = (
     *(with_other_bytes, with_structures, with_other_orders),
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
-    *(with_moved_ones, with_other_flags),
+    *(with_moved_ones, with_other_flags, with_other_sources),
 )
 """What changes in several things at once."""
 
@@ -121,7 +122,7 @@ def related(
     for changed in (*RELATED, *halves, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, STRUCTURES) if changed is with_structures else most
         yield from spread([other for example in plain for other in changed(example)], wanted)
-    for changed in (with_newer_settings, with_sizes_in_proportion):
+    for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow):
         yield from spread([other for example in examples for other in changed(example)], most)
     yield from map(without_names, plain)
 

@@ -17,7 +17,7 @@ import onnx_ir as ir
 
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
-from egraph_opt.check.variants import constant_like, input_like, with_leaves, with_one_size
+from egraph_opt.check.variants import constant_like, dims_of, input_like, with_leaves, with_one_size
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
@@ -31,16 +31,32 @@ RELATED = ((2.0, 0.5, 0), (2.0, 2.0, 0), (1.0, 1.0, 5), (1.0, 1.0, -5))
 
 
 def with_crossed_operands(example: Example) -> Iterator[Example]:
-    """One axis of one input of length 1; each vector as a column; of every two operands one a row and the
-    other a column, also beside a view of one element; others stay."""
+    """One axis of one input of length 1, or one less, which a constant has; each vector as a column; of every
+    two operands one a row and the other a column, also beside a view of one element; others stay."""
     yield from with_one_size(example, lambda size: 1)
     values = example.operands.values
     for place, value in enumerate(values):
         if value.shape is not None and len(value.shape) == 1 and isinstance(value.shape[0], int):
             yield _with_shape(example, place, (value.shape[0], 1))
+    yield from _of_fewer_axes(example)
     yield from _crossed(example)
     yield from _with_related_constants(example)
     yield from _beside_views_of_one(example)
+
+
+def _of_fewer_axes(example: Example) -> Iterator[Example]:
+    """Each input without its first axis, beside each constant that has one of length 1 for it."""
+    values = example.operands.values
+    for place, value in enumerate(values[:MOST]):
+        dims = dims_of(value)
+        if value.const_value is not None or not dims or not all(isinstance(d, int) for d in dims):
+            continue
+        fewer = _with_shape(example, place, dims[1:])  # type: ignore[arg-type]
+        for k, other in enumerate(values[:MOST]):
+            shape = dims_of(other)
+            if other.const_value is not None and len(shape) < len(dims):
+                ones = (1,) * (len(dims) - len(shape))
+                yield _with_shape(fewer, k, (*ones, *shape))  # type: ignore[arg-type]
 
 
 def _crossed(example: Example) -> Iterator[Example]:

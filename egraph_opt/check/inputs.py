@@ -304,7 +304,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "wide":
         spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
         return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
-    more = BEYOND_FLOAT32 if place.dtype == np.float64 and kind in ("special", "every size") else ()
+    wide = place.dtype == np.float64 and kind in ("special", "every size", "large")
+    more = BEYOND_FLOAT32 if wide else ()
     table = np.array((*more, *TABLES[kind]))
     values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, place, table), values)
     if kind == "moderate" and half:

@@ -42,13 +42,13 @@ def with_other_layers(example: Example) -> Iterator[Example]:
 
 
 def _other_activations(layer: RecurrentLayer) -> Iterator[tuple[str, ...]]:
-    """Each function as all those of a layer, and as the first of them."""
+    """Each function as each of those of a layer; were all of them without an end, states would have none."""
     settings = dict(layer.settings)
-    count = FUNCTIONS[layer.kind] * (2 if settings["direction"] == "bidirectional" else 1)
-    for function in ACTIVATIONS:
-        yield (function,) * count
-        if count > 1:
-            yield (function, *settings.get("activations", ("Tanh",) * count)[1:])
+    count = FUNCTIONS[layer.kind]
+    usual = ("Sigmoid",) * (count - 1) + ("Tanh",)
+    given = settings.get("activations", usual * (2 if settings["direction"] == "bidirectional" else 1))
+    for place in range(count):
+        yield from ((*given[:place], function, *given[place + 1 :]) for function in ACTIVATIONS)
 
 
 def _of_other_kinds(example: Example, node: Expression) -> Iterator[Example]:

@@ -56,7 +56,7 @@ class RoundedScales(Theme):
         self, rng: Choices, operator: str, number: int, before: Sequence[Fact], name: str
     ) -> Array | Fact | None:
         shape = whole(before[0].shape, 4) if operator == "resize" and number else None
-        if shape is None:
+        if shape is None or 0 in shape:
             return super().fixed(rng, operator, number, before, name)
         wanted = dict(self.pairs)
         sizes = [wanted.get(dim, dim) if k > 1 else dim for k, dim in enumerate(shape)]

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Annotated, Any
 
+from onnx import TensorProto
+
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import assign, auxiliary, eq, hosted, rule, table
 from egraph_opt.laws.sorts import Settings, String, Tensor
@@ -16,7 +19,6 @@ from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.rewrites.elementwise.bounds import number_beside
-from egraph_opt.rewrites.elementwise.gates import EPSILON
 
 Pieces = Annotated[tuple[Any, ...], attribute_sort("Pieces")]
 """How many operators it took, and (start, slope, intercept) of each piece, the first from -infinity on."""
@@ -133,8 +135,8 @@ def is_kinked(op: str) -> bool:
 
 @hosted()
 def line_of(x: Fact) -> Pieces | None:
-    """x as a function of itself."""
-    return (0, LINE) if x.dtype in EPSILON and not x.const else None
+    """x as a function of itself; not of float64, in which more numbers differ than `close_to` tells apart."""
+    return (0, LINE) if x.dtype in KERNEL_FLOATS and x.dtype != TensorProto.DOUBLE and not x.const else None
 
 
 def _bent(op: str, settings: Settings, p: Lines) -> Lines | None:

@@ -100,6 +100,7 @@ def factor_of_gemm(a: Tensor, b: Tensor, c: Tensor, k: Tensor, s: GemmSettings):
 def _operand_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     a, b, c, half = g.input((3, 4)), g.input((4, 5)), g.input((5,)), g.constant(0.5)
+    one = g.constant(np.full((1, 1), 0.5))
     for settings in (PLAIN, GemmSettings(alpha=2.0, beta=3.0)):
         yield from g.all_fire(
             *(gemm(*of, settings) for of in ((a * half, b, c), (a, b * half, c), (a, b, c * half)))
@@ -108,6 +109,8 @@ def _operand_examples(rng: np.random.Generator) -> Iterator[Example]:
         (gemm(a * g.random(4), b, c, PLAIN), "a number for each column"),
         (gemm(a, b, c * g.constant(np.full((1, 1), 1e30)), PLAIN), "sums would be infinite"),
         (gemm(a, b, c + half, PLAIN), "a sum"),
+        (gemm(g.input((4,)) * one, b, c, PLAIN), "a row of one axis"),
+        (gemm(g.input((1, 1)), g.input((5,)) * one, c, PLAIN), "a row of one axis"),
     )
 
 
@@ -115,7 +118,7 @@ def _operand_examples(rng: np.random.Generator) -> Iterator[Example]:
 def factor_of_operand(a: Tensor, b: Tensor, c: Tensor, k: Tensor, s: GemmSettings):
     """Gemm(A * k, B, C; alpha) = Gemm(A, B, C; alpha * k), likewise B, and C with beta"""
     made, both = gemm(a, b, c, scaled(s, k, ("alpha",))), guard(varies(a), varies(b))
-    yield rewrite(gemm(a * k, b, c, s), made, both, moves("Mul", a, k), because=FOLDED)
-    yield rewrite(gemm(a, b * k, c, s), made, both, moves("Mul", b, k), because=FOLDED)
+    for product, of in ((gemm(a * k, b, c, s), a), (gemm(a, b * k, c, s), b)):
+        yield rewrite(product, made, both, are_gemm_operands(a, b), moves("Mul", of, k), because=FOLDED)
     of_sum = gemm(a, b, c, scaled(s, k, ("beta",)))
     yield rewrite(gemm(a, b, c * k, s), of_sum, guard(varies(c)), moves("Mul", c, k), because=FOLDED)

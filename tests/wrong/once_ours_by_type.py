@@ -88,3 +88,30 @@ def alpha_beside_zeros(a: Tensor, b: Tensor, s: GemmSettings):
     scaled_b = b * number_like(b, factor_that_fits(s, b))
     apart = gemm(a, scaled_b, none(), without_alpha(s))
     yield rewrite(gemm(a, b, none(), s), apart, is_kernel_float(b), because="forgets alpha")
+
+
+@hosted()
+def alpha_with(s: GemmSettings, k: Fact) -> GemmSettings | None:
+    number = (known_elements(k) or (None,))[0]
+    is_one = k.shape is not None and len(k.shape) <= 2 and all(d == 1 for d in k.shape)
+    return replace(s, alpha=s.alpha * float(number)) if is_one and number is not None else None
+
+
+def scaled_rows(k: Any, *rows: int):
+    def make(g):
+        return gemm(g.input(rows) * g.constant(_array(k, T.FLOAT)), g.random(3, 4), none(), GemmSettings())
+
+    return make
+
+
+@wrong(
+    "reassociates",
+    scaled_rows([[2.0]], 3),
+    examples=fires_on(scaled_rows(2.0, 2, 3), scaled_rows([3.0], 1, 3)),
+)
+def factor_of_a_row(a: Tensor, k: Tensor, b: Tensor, s: GemmSettings):
+    """Gemm(A * k, B) = Gemm(A, B; alpha * k) for one number k
+
+    Wrong of an A of one axis, which only k makes a matrix.
+    """
+    yield rewrite(gemm(a * k, b, none(), s), gemm(a, b, none(), alpha_with(s, k)), because="folded")

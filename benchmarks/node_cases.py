@@ -35,7 +35,7 @@ import onnx.version_converter
 from onnx.backend.test.loader import load_model_tests
 
 from egraph_opt import optimize
-from egraph_opt.check.by_place import DOUBLES_BY_PLACE
+from egraph_opt.check.judging.by_place import DOUBLES_BY_PLACE
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.selection import ASSUME, all_laws
 from egraph_opt.verification.comparison import compare, leaves

@@ -17,7 +17,7 @@ from egraph_opt.check import tables
 from egraph_opt.check.blocks import slices_in
 from egraph_opt.check.choices import Choices, chance, pick
 from egraph_opt.check.elements import Hints, elements, indices
-from egraph_opt.check.kinds import HALF_RANGE
+from egraph_opt.check.feeds.kinds import HALF_RANGE
 from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, is_large, numbers_of
 from egraph_opt.check.operands import COUNTS, FITTED, FLOATS_ONLY, PREDICATES, has_fitting_bias, may_be_absent
 from egraph_opt.check.scope import Rejected, Scope, joined_axis

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, repeat
 
-from egraph_opt.check.beside_examples import beside, known_later, related
-from egraph_opt.check.between_powers import with_integers_between_powers
+from egraph_opt.check.beside.between_powers import with_integers_between_powers
+from egraph_opt.check.beside.families import beside, known_later, related
+from egraph_opt.check.beside.neighbours import OPSETS
+from egraph_opt.check.beside.old_opsets import in_old_opsets, unlike_later
+from egraph_opt.check.beside.side_by_side import side_by_side
+from egraph_opt.check.beside.variants import variants
 from egraph_opt.check.choices import spread
-from egraph_opt.check.comparing import NO_KERNEL
-from egraph_opt.check.neighbours import OPSETS
-from egraph_opt.check.old_opsets import in_old_opsets, unlike_later
+from egraph_opt.check.judging.comparing import NO_KERNEL
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import nodes_of, operators_in
-from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
 from egraph_opt.check.themed import themed
 from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, place_of
-from egraph_opt.check.variants import variants
 from egraph_opt.laws.law import Example, Law
 
 FRUITLESS = 32

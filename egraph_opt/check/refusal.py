@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.check.outcomes import Failure
+from egraph_opt.check.judging.outcomes import Failure
 from egraph_opt.check.properties import properties_of
 from egraph_opt.check.terms import shown
 from egraph_opt.check.trying import Verdict, place_of

@@ -12,14 +12,14 @@ from typing import Any
 from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
-from egraph_opt.check.comparing import compare
 from egraph_opt.check.cycles import written_on_the_original
-from egraph_opt.check.kinds import BY_CLASS, ORDINARY
+from egraph_opt.check.feeds.kinds import BY_CLASS, ORDINARY
+from egraph_opt.check.feeds.points import numbers_between
+from egraph_opt.check.judging.comparing import compare
+from egraph_opt.check.judging.outcomes import Failure, Tally
+from egraph_opt.check.judging.trials import MOST_ADDED, Original
 from egraph_opt.check.named_numbers import constants_of, numbers_of
-from egraph_opt.check.outcomes import Failure, Tally
-from egraph_opt.check.points import numbers_between
 from egraph_opt.check.terms import output_value, show_all, shown
-from egraph_opt.check.trials import MOST_ADDED, Original
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot

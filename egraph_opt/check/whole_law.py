@@ -12,7 +12,7 @@ import numpy as np
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.gate import FRUITLESS, Gate
 from egraph_opt.check.growth import growth
-from egraph_opt.check.outcomes import Tally
+from egraph_opt.check.judging.outcomes import Tally
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import host_tally
 from egraph_opt.check.sides import sides_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from egraph_opt.check.agreement import Claim, difference
-from egraph_opt.check.excuses import flushed
+from egraph_opt.check.judging.agreement import Claim, difference
+from egraph_opt.check.judging.excuses import flushed
 from egraph_opt.laws.exactness import Approximate, Scale
 
 LAST = float(np.finfo(np.float32).eps)

@@ -7,19 +7,19 @@ import pytest
 from onnx import TensorProto
 
 from egraph_opt.check import LawRefusedError, check_law
-from egraph_opt.check.around_images import with_windows_around_images
+from egraph_opt.check.beside.around_images import with_windows_around_images
+from egraph_opt.check.beside.crossed import with_crossed_operands
+from egraph_opt.check.beside.known_ranges import with_other_ranges
+from egraph_opt.check.beside.magnitudes import with_other_magnitudes
+from egraph_opt.check.beside.more_groups import with_more_groups
+from egraph_opt.check.beside.near_values import near, near_equations, near_slices, other_arrays
+from egraph_opt.check.beside.neighbours import neighbours
+from egraph_opt.check.beside.variants import BEYOND_16_BITS, long_ones, variants
 from egraph_opt.check.blocks import block_of, sequence_lengths, time_axis
 from egraph_opt.check.choices import Choices
-from egraph_opt.check.crossed import with_crossed_operands
-from egraph_opt.check.excuses import is_no_rounding
-from egraph_opt.check.known_ranges import with_other_ranges
-from egraph_opt.check.magnitudes import with_other_magnitudes
-from egraph_opt.check.more_groups import with_more_groups
-from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
-from egraph_opt.check.neighbours import neighbours
-from egraph_opt.check.sizes import sizes_of
+from egraph_opt.check.feeds.sizes import sizes_of
+from egraph_opt.check.judging.excuses import is_no_rounding
 from egraph_opt.check.trying import Trying
-from egraph_opt.check.variants import BEYOND_16_BITS, long_ones, variants
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.constants import array_fact
 from egraph_opt.laws import Operands, Tensor, hosted, kernel, listed, relu, rewrite

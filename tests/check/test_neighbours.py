@@ -6,11 +6,11 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.check.alternatives import rebuilt_original
-from egraph_opt.check.inputs import Inputs
-from egraph_opt.check.neighbours import OPSETS, neighbours
-from egraph_opt.check.sizes import sizes_of
+from egraph_opt.check.beside.neighbours import OPSETS, neighbours
+from egraph_opt.check.beside.variants import with_sizes
+from egraph_opt.check.feeds.inputs import Inputs
+from egraph_opt.check.feeds.sizes import sizes_of
 from egraph_opt.check.terms import lower_example
-from egraph_opt.check.variants import with_sizes
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import ConvWindow, binary, conv, none, transpose, unary

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from egraph_opt.check.onnx_checker import assert_valid
+from egraph_opt.check.judging.onnx_checker import assert_valid
 
 
 def sliced(length: int, first: str) -> onnx.ModelProto:

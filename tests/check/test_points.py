@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from egraph_opt.check.points import AROUND, numbers_between, points_of
-from egraph_opt.check.underflow import EXPONENTS, adds_nothing, underflowing
+from egraph_opt.check.feeds.points import AROUND, numbers_between, points_of
+from egraph_opt.check.feeds.underflow import EXPONENTS, adds_nothing, underflowing
 
 
 def _model(*nodes: onnx.NodeProto, **constants: float) -> onnx.ModelProto:

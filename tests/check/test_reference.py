@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from egraph_opt.check.reference import Reference
+from egraph_opt.check.judging.reference import Reference
 
 PLACES: dict[str, dict[str, Any]] = {
     "pads": {"pads": [1, 0]},

@@ -8,26 +8,26 @@ import numpy as np
 import onnx
 from onnx import TensorProto, parser
 
-from egraph_opt.check.at_run_time import with_operands_at_run_time
-from egraph_opt.check.crossed import with_crossed_operands
-from egraph_opt.check.followed_sizes import with_followed_sizes
-from egraph_opt.check.inputs import Inputs
-from egraph_opt.check.kept_sums import with_kept_moments, with_kept_sums
-from egraph_opt.check.known_ranges import with_other_ranges
-from egraph_opt.check.magnitudes import with_other_magnitudes
-from egraph_opt.check.more_groups import with_more_groups
-from egraph_opt.check.numbers_by_type import with_numbers_beyond_halves
-from egraph_opt.check.orders import with_other_orders
-from egraph_opt.check.other_constants import with_other_constants
-from egraph_opt.check.other_flags import with_other_flags
-from egraph_opt.check.other_layers import with_other_layers
-from egraph_opt.check.other_letters import with_other_letters
-from egraph_opt.check.parts_between import with_parts_between
-from egraph_opt.check.roles import roles_of
+from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
+from egraph_opt.check.beside.crossed import with_crossed_operands
+from egraph_opt.check.beside.followed_sizes import with_followed_sizes
+from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
+from egraph_opt.check.beside.known_ranges import with_other_ranges
+from egraph_opt.check.beside.magnitudes import with_other_magnitudes
+from egraph_opt.check.beside.more_groups import with_more_groups
+from egraph_opt.check.beside.numbers_by_type import with_numbers_beyond_halves
+from egraph_opt.check.beside.orders import with_other_orders
+from egraph_opt.check.beside.other_constants import with_other_constants
+from egraph_opt.check.beside.other_flags import with_other_flags
+from egraph_opt.check.beside.other_layers import with_other_layers
+from egraph_opt.check.beside.other_letters import with_other_letters
+from egraph_opt.check.beside.parts_between import with_parts_between
+from egraph_opt.check.beside.ties import with_tied_comparisons
+from egraph_opt.check.beside.variants import dims_of, without_names
+from egraph_opt.check.feeds.inputs import Inputs
+from egraph_opt.check.feeds.roles import roles_of
+from egraph_opt.check.feeds.sizes import PATTERNS
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.sizes import PATTERNS
-from egraph_opt.check.ties import with_tied_comparisons
-from egraph_opt.check.variants import dims_of, without_names
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from egraph_opt.check.shared_numbers import with_other_shared_numbers
+from egraph_opt.check.beside.shared_numbers import with_other_shared_numbers
 from egraph_opt.laws import Operands, listed
 from egraph_opt.operators import concat, slice_, transpose
 

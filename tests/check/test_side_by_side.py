@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from egraph_opt.check.beside.side_by_side import side_by_side
 from egraph_opt.check.scope import roots_of
-from egraph_opt.check.side_by_side import side_by_side
 from egraph_opt.laws import Operands, exp
 from egraph_opt.operators import reduce
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from egraph_opt.check.rounded_scales import ROUNDED
 from egraph_opt.check.sides import sides_of
 from egraph_opt.check.theme import Theme
 from egraph_opt.check.themed import themed
 from egraph_opt.check.themes import THEMES
-from egraph_opt.check.turns import TURNS, inverse
+from egraph_opt.check.themes.rounded_scales import ROUNDED
+from egraph_opt.check.themes.turns import TURNS, inverse
 
 from ..wrong import wrong_laws
 

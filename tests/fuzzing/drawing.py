@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from egraph_opt.check.runner import CRASHES_ON_NOTHING
+from egraph_opt.check.judging.runner import CRASHES_ON_NOTHING
 from egraph_opt.verification.execution import ExecutionError, Session, load
 
 from . import feeding

@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
-from egraph_opt.check.runner import CRASHES_ON_NOTHING
+from egraph_opt.check.judging.runner import CRASHES_ON_NOTHING
 from egraph_opt.forking import cached_property
 
 from .feeding import Sizes, feeds_of, symbols_of

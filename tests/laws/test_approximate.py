@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from egraph_opt.check import check_law
-from egraph_opt.check.agreement import difference
+from egraph_opt.check.judging.agreement import difference
 from egraph_opt.errors import LawError
 from egraph_opt.laws import Tensor, approximate, kernel, rewrite, sigmoid
 from egraph_opt.laws.exactness import Approximate

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, parser
 
-from egraph_opt.check.reference import Reference
+from egraph_opt.check.judging.reference import Reference
 from egraph_opt.model.in_float64 import in_float64
 
 MODEL = """<ir_version: 8, opset_import: ["" : 18]>

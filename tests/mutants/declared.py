@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-AGREEMENT = "egraph_opt/check/agreement.py"
+AGREEMENT = "egraph_opt/check/judging/agreement.py"
 ODD_VALUES = "egraph_opt/verification/odd_values.py"
 TRIALS = "egraph_opt/verification/trials.py"
 STEPS = "egraph_opt/extraction/strategies/steps.py"
@@ -121,14 +121,14 @@ IN_GATE = (
     ),
     Mutant(
         "no special inputs",
-        "egraph_opt/check/kinds.py",
+        "egraph_opt/check/feeds/kinds.py",
         '"bitwise": ("normal", "alike", "wide", "ends", "special", "multiples",',
         '"bitwise": ("normal", "alike", "wide", "ends", "multiples",',
         GATE,
     ),
     Mutant(
         "integers are small",
-        "egraph_opt/check/inputs.py",
+        "egraph_opt/check/feeds/inputs.py",
         "table = (*INTEGERS, int(info.min), int(info.max))",
         "table = (0, 1, 2)",
         GATE,

@@ -10,11 +10,11 @@ import onnx
 import pytest
 
 from egraph_opt.check.alternatives import rebuilt_original
-from egraph_opt.check.comparing import compare
-from egraph_opt.check.kinds import BY_CLASS
-from egraph_opt.check.outcomes import Tally
+from egraph_opt.check.feeds.kinds import BY_CLASS
+from egraph_opt.check.judging.comparing import compare
+from egraph_opt.check.judging.outcomes import Tally
+from egraph_opt.check.judging.trials import Original
 from egraph_opt.check.terms import lower_example
-from egraph_opt.check.trials import Original
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (

@@ -11,9 +11,9 @@ from egraph_opt.check.alternatives import rebuilt_original
 from egraph_opt.check.batches import lowered_at
 from egraph_opt.check.building import built
 from egraph_opt.check.choices import Choices
-from egraph_opt.check.kinds import ORDINARY
+from egraph_opt.check.feeds.kinds import ORDINARY
+from egraph_opt.check.judging.trials import Original
 from egraph_opt.check.sides import side_of
-from egraph_opt.check.trials import Original
 from egraph_opt.laws import Example, Operands
 from egraph_opt.laws.statements import Equality
 from egraph_opt.operators import none

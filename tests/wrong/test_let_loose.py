@@ -38,7 +38,7 @@ NOT_SEEN = {
     **dict.fromkeys(("turned_operand_in_gemm", "weights_first"), OPEN),
     **dict.fromkeys(("last_expansion_wins", "last_view_alone", "sums_broadcast_anyway"), RELATION),
     **dict.fromkeys(("between_by_distance", "layer_norm_twice", "log_of_safe_softmax"), EDGE),
-    **dict.fromkeys(("unit_length_without_bound",), EDGE),
+    **dict.fromkeys(("unit_length_without_bound", "whole_numbers_are_finite"), EDGE),
     **dict.fromkeys(("mask_of_bounded",), SIGN),
     **dict.fromkeys(("range_in_halves",), MEANT),
     **dict.fromkeys(("floor_by_reciprocal", "place_of_scaled_neighbours", "place_of_what_is_cast"), TIES),

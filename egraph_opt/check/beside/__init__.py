@@ -1,0 +1,1 @@
+"""What is beside the examples of the author of a law: one family of changes a file."""

@@ -1,0 +1,77 @@
+"""What an example does not say since it need not, or its opset has not got it.
+
+Dilations of pools, strides and dilations with a common divisor, settings of a Resize that were added later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+from egraph_opt.check.beside.variants import Dims, with_dims
+from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.linear import ConvWindow
+from egraph_opt.operators.windows import PoolWindow
+
+NEWEST = 21
+"""An opset that has all of it."""
+
+STEPS = ((1, 2), (2, 2), (2, 4), (4, 6), (6, 4))
+"""Strides and dilations: of the last two neither divides the other."""
+
+ROOM = (0, 1, 11)
+"""By how much images are larger."""
+
+ADDED: tuple[tuple[str, Any], ...] = (
+    ("antialias", 1),
+    ("coordinate_transformation_mode", "half_pixel_symmetric"),
+    ("coordinate_transformation_mode", "align_corners"),
+    ("cubic_coeff_a", -0.5),
+    ("exclude_outside", 1),
+    ("keep_aspect_ratio_policy", "not_larger"),
+    ("keep_aspect_ratio_policy", "not_smaller"),
+    ("nearest_mode", "ceil"),
+    ("nearest_mode", "round_prefer_ceil"),
+)
+"""Settings of a Resize."""
+
+
+def with_newer_settings(example: Example) -> Iterator[Example]:
+    """Each window with other steps, and each Resize with one more setting, on images of several sizes."""
+    changed = [other for node in nodes_of(example) for other in _otherwise(node)]
+    if not changed:
+        return
+    newest = replace(example, opset=max(example.opset, NEWEST))
+    roomy = [with_dims(newest, partial(_grown, more)) for more in ROOM]
+    for each, (node, other) in product(roomy, changed):
+        yield replace(each, term=replaced(each.term, {node: other}))
+
+
+def _otherwise(node: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """An operator, and what it is with another attribute."""
+    for position, argument in enumerate(node.arguments):
+        value = getattr(argument.head, "value", None)
+        for made in _values(node.head.name, value):
+            yield node, with_argument(node, position, constant(made, argument.sort))
+
+
+def _values(operator: str, value: Any) -> Iterator[Any]:
+    if isinstance(value, PoolWindow | ConvWindow):
+        axes = len(value.strides)
+        for stride, dilation in STEPS:
+            yield replace(value, strides=(stride,) * axes, dilations=(dilation,) * axes)
+        yield replace(value, dilations=(2,) * axes)  # the strides as they are
+    elif operator == "resize" and isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        given = dict(value)
+        yield from (tuple(sorted({**given, name: v}.items())) for name, v in ADDED if given.get(name) != v)
+
+
+def _grown(more: int, dims: Dims) -> Dims:
+    """Those of a larger image."""
+    return tuple(d + more if isinstance(d, int) and k > 1 else d for k, d in enumerate(dims))

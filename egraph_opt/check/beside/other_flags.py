@@ -1,0 +1,53 @@
+"""Each setting of an example that is a flag, or a word, as another one.
+
+There are few of these, among many numbers that attributes are changed to, and a law that forgets one is wrong
+on half of all graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from egraph_opt.check import tables
+from egraph_opt.check.beside.neighbours import everywhere
+from egraph_opt.check.scope import attributes_in, nodes_of
+from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import constant
+
+
+def with_other_flags(example: Example) -> Iterator[Example]:
+    """Each flag turned over and each word another one, in one operator and in all that have the same ones."""
+    for node in nodes_of(example):
+        for position in attributes_in(node):
+            old = node.arguments[position]
+            for value in _others(old.head.value, is_flag=old.sort.name == "Flag"):
+                other = constant(value, old.sort)
+                one = replaced(example.term, {node: with_argument(node, position, other)})
+                for term in dict.fromkeys((one, everywhere(one, node, position, other))):
+                    yield replace(example, term=term)
+
+
+def _others(value: Any, *, is_flag: bool) -> Iterator[Any]:
+    if is_flag:
+        yield 1 - value
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            entry = getattr(value, field.name)
+            if field.name in tables.FLAGS:
+                yield replace(value, **{field.name: type(entry)(1 - entry)})
+            elif field.name == "settings":
+                yield from (replace(value, settings=other) for other in _others(entry, is_flag=False))
+    elif isinstance(value, tuple):
+        for k, pair in enumerate(value):
+            if isinstance(pair, tuple) and len(pair) == 2:
+                yield from ((*value[:k], (pair[0], other), *value[k + 1 :]) for other in _of_setting(*pair))
+
+
+def _of_setting(name: Any, value: Any) -> Iterator[Any]:
+    if name in tables.FLAGS and value in (0, 1):
+        yield type(value)(1 - value)
+    elif isinstance(name, str):
+        yield from (word for word in tables.SETTINGS_BY_NAME.get(name, ()) if word != value)

@@ -1,0 +1,53 @@
+"""Equations of Einsum in other letters: in the order of the alphabet backwards, and with two more that change
+places in the middle of a result.
+
+Where an equation has no arrow, the order of the alphabet is that of its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from string import ascii_letters
+
+from egraph_opt.check.beside.variants import arrays_of, dims_of, with_dims
+from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import Expression, constant
+
+MORE = (2, 3)
+"""Dims of letters that are added."""
+
+
+def with_other_letters(example: Example) -> Iterator[Example]:
+    """Each equation of an example."""
+    for node in nodes_of(example):
+        if node.head.name == "einsum":
+            equation = node.arguments[0].head.value
+            letters = sorted({*equation} & {*ascii_letters})
+            backwards = str.maketrans(dict(zip(letters, reversed(letters), strict=True)))
+            other = _with(node, equation.translate(backwards))
+            yield replace(example, term=replaced(example.term, {node: other}))
+            yield from _of_two_more(example, node, equation)
+
+
+def _with(node: Expression, equation: str) -> Expression:
+    return with_argument(node, 0, constant(equation, node.arguments[0].sort))
+
+
+def _of_two_more(example: Example, node: Expression, equation: str) -> Iterator[Example]:
+    """In the middle of every operand two letters that none of them has, exchanged in the result."""
+    left, _, right = equation.partition("->")
+    ranks = {len(letters) for letters in left.split(",")}
+    if len(right) < 2 or "." in equation or len(ranks) > 1 or arrays_of(example):
+        return
+    one, other = [letter for letter in ascii_letters if letter not in equation][:2]
+    (rank,), at = ranks, len(right) // 2
+    if {len(dims_of(value)) for value in example.operands.values} != {rank}:
+        return
+    middle = rank // 2
+    longer = (letters[:middle] + one + other + letters[middle:] for letters in left.split(","))
+    turned = f"{','.join(longer)}->{right[:at]}{other}{one}{right[at:]}"
+    made = with_dims(example, lambda dims: (*dims[:middle], *MORE, *dims[middle:]))
+    yield replace(made, term=replaced(example.term, {node: _with(node, turned)}))

@@ -1,0 +1,1 @@
+"""Whether what was rewritten answers as the term does."""

@@ -1,0 +1,79 @@
+"""What ONNX's reference evaluator computes, with floats in float64."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+from egraph_opt.check.feeds.inputs import Feeds
+from egraph_opt.forking import cached_property
+from egraph_opt.model.in_float64 import in_float64
+from egraph_opt.rebuild.conv_transpose import ConvTranspose
+
+Outputs = list[npt.NDArray[Any]]
+
+
+class BatchNormalization(OpRun):
+    """As it is at run time: onnx's, before opset 14, takes any model to be in training."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, **settings: Any) -> tuple[Any]:
+        dims = (-1, *(1,) * (x.ndim - 2))
+        scale, bias, mean, var = (given.reshape(dims) for given in (scale, bias, mean, var))
+        return ((scale * (x - mean) / np.sqrt(var + settings["epsilon"]) + bias).astype(x.dtype),)
+
+
+class LogSoftmax(OpRun):
+    """Without the logarithm of 0 that onnx's takes of what is far below the greatest element."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, axis: int = -1) -> tuple[Any]:
+        below = x - np.max(x, axis, keepdims=True, initial=-np.inf)
+        return ((below - np.log(np.sum(np.exp(below), axis, keepdims=True))).astype(x.dtype),)
+
+
+class Reference:
+    """A model in ONNX's reference evaluator; errors come from `run`.
+
+    Args:
+        wide: with float64 instead of float32.
+    """
+
+    def __init__(self, model: onnx.ModelProto, *, wide: bool = True) -> None:
+        self.model, self._wide = model, wide
+
+    @cached_property
+    def _evaluator(self) -> ReferenceEvaluator:
+        model = in_float64(self.model) if self._wide else self.model
+        return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax])
+
+    def run(self, feeds: Feeds) -> Outputs:
+        return [np.asarray(output) for output in self._results(feeds, on_the_way=False)]
+
+    def on_the_way(self, feeds: Feeds) -> Outputs:
+        """All that is computed, inputs and outputs as well."""
+        results = self._results(feeds, on_the_way=True)
+        return [np.asarray(found) for found in results.values() if found is not None]
+
+    def _results(self, feeds: Feeds, *, on_the_way: bool) -> Any:
+        if any(map(_is_mean_of_partial_windows, self.model.graph.node)):
+            raise RuntimeError("its AveragePool counts what is beyond the pads of a partial window")
+        floats = np.float64 if self._wide else np.float32
+        # Some of its operators write into their operands.
+        wide = {k: v.astype(floats) if v.dtype == np.float32 else v.copy() for k, v in feeds.items()}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of a mean of nothing
+            return self._evaluator.run(None, wide, intermediate=on_the_way)
+
+
+def _is_mean_of_partial_windows(node: onnx.NodeProto) -> bool:
+    rounds_up = any(attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute)
+    return rounds_up and node.op_type == "AveragePool"

@@ -32,8 +32,8 @@ from egraph_opt.laws.exactness import Approximate, Numerics
 LARGEST_VALUE, MOST_ADDED = 10**7, 2**24 + 1
 """Of a value; of one that is there because floats do not count so far, which is tried with all at an end."""
 
-MOST_HELD = 2**25
-"""Elements of all results of a term."""
+MOST_HELD = 2**29
+"""Bytes of all results of a term."""
 
 _HALF = onnx.TensorProto.FLOAT16
 
@@ -182,7 +182,7 @@ class Original:
             self.tally.left_out[f"the term does not run on {kind} inputs"] += 1
             self._failed |= kind == self.kinds[0]
             return None
-        self._held += sum(array.size for array in expected)
+        self._held += sum(array.nbytes for array in expected)
         if self._held > MOST_HELD:  # a Range is as long as numbers say
             self.tally.left_out[TOO_LARGE] += 1
             return None

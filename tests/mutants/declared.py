@@ -115,8 +115,8 @@ IN_GATE = (
     Mutant(
         "the bound of an approximate law by a hundred",
         AGREEMENT,
-        "(far > claim.bound * scale)",
-        "(far > 100 * claim.bound * scale)",
+        "(share > claim.bound,",
+        "(share > 100 * claim.bound,",
         ("tests/laws/test_approximate.py",),
     ),
     Mutant(

@@ -25,6 +25,7 @@ from egraph_opt.operators import cast, concat, expand_to, output, pad, reshape_t
 from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.conditions.float_types import has_number
 from egraph_opt.rewrites.conditions.operands import moved, moves
+from egraph_opt.rewrites.conditions.values import is_integer
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
 
 law = laws_of(
@@ -108,6 +109,8 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(of(*(cast(v, T.INT32) for v in values)), **LIMITS)
     far = (_far_pads(g)[1], "int32 does not have what is padded with")
     yield from g.near_misses(far, _padded_truth(g), **LIMITS)
+    wide, zero = g.input((4,), T.DOUBLE), g.constant(np.array([-0.0]), T.DOUBLE)
+    yield g.near_miss(cast(where(c, wide, zero), T.FLOAT), why="of -1e-300 and -0.0", **LIMITS)
     half = where(c, cast(x, T.INT32), cast(y, T.INT32))
     yield g.near_miss(half, why="one of them is narrow already", **LIMITS)
 
@@ -124,7 +127,8 @@ def narrow_moves(
         cast(output(split(x, a, n), k), t), output(split(small, a, n), k), computed, guard(narrows(x, t))
     )
     chosen = where(i, small, cast(y, t))
-    yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t))
+    whole = is_integer(x)  # onnxruntime's Where takes -0.0, which small doubles become, for 0.0
+    yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t), whole)
     joined = concat(xs, a)
     yield rewrite(
         cast(joined, t),

@@ -9,11 +9,13 @@ import onnx
 from onnx import TensorProto, parser
 
 from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
+from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
 from egraph_opt.check.beside.magnitudes import with_other_magnitudes
+from egraph_opt.check.beside.more_copies import with_copies_along_another_axis
 from egraph_opt.check.beside.more_groups import with_more_groups
 from egraph_opt.check.beside.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.beside.orders import with_other_orders
@@ -21,8 +23,10 @@ from egraph_opt.check.beside.other_constants import with_other_constants
 from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
+from egraph_opt.check.beside.other_masks import with_other_masks
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.ties import with_tied_comparisons
+from egraph_opt.check.beside.turned_slices import with_ends_that_follow
 from egraph_opt.check.beside.variants import dims_of, without_names
 from egraph_opt.check.feeds.inputs import Inputs
 from egraph_opt.check.feeds.roles import roles_of
@@ -53,6 +57,7 @@ from egraph_opt.operators import (
     transpose,
     unary,
 )
+from egraph_opt.operators.composites import masked_attention
 from egraph_opt.operators.norm_pools import lp_pool
 from egraph_opt.operators.recurrent import RecurrentLayer, recurrent
 from egraph_opt.operators.terms import listed
@@ -240,6 +245,35 @@ def test_flags_are_turned_over_wherever_they_stand() -> None:
     settings = [[tuple(v for _, v in s) for s in attributes(each, "cumsum", 2)] for each in made]
     assert [(1, 1), (1, 1)] in settings and [(0, 1), (1, 1)] in settings and [(0, 0), (0, 0)] in settings
     assert [0] in [attributes(each, "reduce", 3) for each in made]
+
+
+def test_copies_are_made_along_the_axis_beside() -> None:
+    made = list(with_copies_along_another_axis(example(lambda g: expand(g.input((2, 1, 4)), (2, 3, 4)))))
+    found = [(dims_of(each.operands.values[0]), attributes(each, "expand", 1)[0]) for each in made]
+    assert found == [((1, 2, 4), (3, 2, 4)), ((2, 4, 1), (2, 4, 3))]
+
+
+def test_masks_differ_from_key_to_key_for_one_query() -> None:
+    def attends(g: Operands):
+        q, k, v = (g.input((1, 2, n, 4)) for n in (3, 5, 5))
+        return masked_attention(q, k, v, g.input((1, 1, 1, 1)), 0.5, 0)
+
+    found = {tuple(dims_of(v) for v in each.operands.values) for each in with_other_masks(example(attends))}
+    assert ((1, 2, 1, 4), (1, 2, 5, 4), (1, 2, 5, 4), (1, 1, 1, 5)) in found
+
+
+def test_what_is_cast_has_another_type_alone() -> None:
+    term = example(lambda g: binary("Greater", cast(g.input((2,)), TensorProto.FLOAT), g.constant(0.0)))
+    types = {tuple(fact.dtype for fact in made.operands.facts) for made in with_other_sources(term)}
+    assert (TensorProto.DOUBLE, TensorProto.FLOAT) in types and len(types) == 7
+
+
+def test_slices_that_go_to_the_end_follow_the_size() -> None:
+    whole = example(lambda g: slice_(g.input((2, 5)), ((1, 4, None, -1),)))
+    made = {
+        (dims_of(m.operands.values[0]), attributes(m, "slice_", 1)[0]) for m in with_ends_that_follow(whole)
+    }
+    assert ((2, 6), ((1, 5, None, -1),)) in made
 
 
 def test_channels_are_in_fewer_groups() -> None:

@@ -13,12 +13,10 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 
-from egraph_opt.check.beside.variants import constant_like, dims_of, input_like, with_leaves, with_one_size
+from egraph_opt.check.beside.variants import dims_of, with_one_size, with_shape
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
-from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
 
@@ -37,7 +35,7 @@ def with_crossed_operands(example: Example) -> Iterator[Example]:
     values = example.operands.values
     for place, value in enumerate(values):
         if value.shape is not None and len(value.shape) == 1 and isinstance(value.shape[0], int):
-            yield _with_shape(example, place, (value.shape[0], 1))
+            yield with_shape(example, place, (value.shape[0], 1))
     yield from _of_fewer_axes(example)
     yield from _crossed(example)
     yield from _with_related_constants(example)
@@ -51,17 +49,17 @@ def _of_fewer_axes(example: Example) -> Iterator[Example]:
         dims = dims_of(value)
         if value.const_value is not None or not dims or not all(isinstance(d, int) for d in dims):
             continue
-        fewer = _with_shape(example, place, dims[1:])  # type: ignore[arg-type]
+        fewer = with_shape(example, place, dims[1:])
         for k, other in enumerate(values[:MOST]):
             shape = dims_of(other)
             if other.const_value is not None and len(shape) < len(dims):
                 ones = (1,) * (len(dims) - len(shape))
-                yield _with_shape(fewer, k, (*ones, *shape))  # type: ignore[arg-type]
+                yield with_shape(fewer, k, (*ones, *shape))
 
 
 def _crossed(example: Example) -> Iterator[Example]:
     for row, column in permutations(range(min(len(example.operands.values), MOST)), 2):
-        yield _with_shape(_with_shape(example, row, ROW), column, COLUMN)
+        yield with_shape(with_shape(example, row, ROW), column, COLUMN)
 
 
 def _beside_views_of_one(example: Example) -> Iterator[Example]:
@@ -71,7 +69,7 @@ def _beside_views_of_one(example: Example) -> Iterator[Example]:
         if place >= 0:
             view = with_argument(node, 1, constant((1,) * len(COLUMN), node.arguments[1].sort))
             made = replace(example, term=replaced(example.term, {node: view}))
-            yield from _crossed(_with_shape(made, place, (1,)))
+            yield from _crossed(with_shape(made, place, (1,)))
 
 
 def _with_related_constants(example: Example) -> Iterator[Example]:
@@ -104,19 +102,3 @@ def _alternating(array: Any, length: int, factor: float, more: int) -> Any:
     both = np.concatenate([first, first * factor + more])
     with np.errstate(all="ignore"):
         return np.resize(both, length).astype(array.dtype)
-
-
-def _with_shape(example: Example, place: int, shape: tuple[int, ...]) -> Example:
-    """The same term, of one leaf of another shape; elements of a constant begin again."""
-    old = example.operands.values[place]
-
-    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        if value is not old:
-            return value, known
-        if value.const_value is None:
-            return input_like(value, shape, known.dtype)
-        array = value.const_value.numpy()
-        elements = array if array.size else np.ones(1, array.dtype)
-        return constant_like(value, np.resize(elements, shape))
-
-    return with_leaves(example, leaf)

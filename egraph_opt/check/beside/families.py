@@ -17,7 +17,7 @@ from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
 from egraph_opt.check.beside.magnitudes import with_other_magnitudes
-from egraph_opt.check.beside.more_copies import with_more_copies
+from egraph_opt.check.beside.more_copies import with_copies_along_another_axis, with_more_copies
 from egraph_opt.check.beside.more_groups import with_more_groups
 from egraph_opt.check.beside.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
@@ -28,6 +28,7 @@ from egraph_opt.check.beside.other_constants import with_other_constants
 from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
+from egraph_opt.check.beside.other_masks import with_other_masks
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.structures import with_structures
@@ -64,6 +65,7 @@ RELATED = (
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
     *(with_moved_ones, with_other_flags, with_other_sources),
+    *(with_copies_along_another_axis, with_other_masks),
 )
 """What changes in several things at once."""
 

@@ -200,6 +200,22 @@ def with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
     return with_leaves(example, leaf)
 
 
+def with_shape(example: Example, place: int, shape: Dims) -> Example:
+    """The same term, of one leaf of another shape; elements of a constant begin again."""
+    old = example.operands.values[place]
+
+    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+        if value is not old:
+            return value, known
+        if value.const_value is None:
+            return input_like(value, shape, known.dtype)
+        array = value.const_value.numpy()
+        elements = array if array.size else np.ones(1, array.dtype)
+        return constant_like(value, np.resize(elements, shape))
+
+    return with_leaves(example, leaf)
+
+
 def without_names(example: Example) -> Example:
     """All dims of inputs unknown, and not known to be equal."""
     return with_dims(example, lambda dims: (None,) * len(dims))

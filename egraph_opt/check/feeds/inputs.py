@@ -313,8 +313,7 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "wide":
         spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
         return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
-    wide = place.dtype == np.float64 and kind in ("special", "every size", "large")
-    more = BEYOND_FLOAT32 if wide else ()
+    more = BEYOND_FLOAT32.get(kind, ()) if place.dtype == np.float64 else ()
     table = np.array((*more, *TABLES[kind]))
     values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, place, table), values)
     if kind == "moderate" and half:

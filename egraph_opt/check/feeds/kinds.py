@@ -63,8 +63,11 @@ TABLES: Mapping[str, tuple[float, ...]] = {
     "large": LARGE,
     "every size": EVERY_SIZE,
 }
-BEYOND_FLOAT32 = (1e39, -1e300, 1e-46, -1e-300)
-"""What float64 has besides, and float32 takes for infinite or 0."""
+BEYOND_FLOAT32: Mapping[str, tuple[float, ...]] = {
+    **dict.fromkeys(("special", "every size"), (1e39, -1e300, 1e-46, -1e-300)),
+    "large": (1e39, 1e-46),
+}
+"""What float64 has besides in each table, and float32 takes for infinite or 0."""
 
 SHARE = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
 """The share of elements that are from the table."""

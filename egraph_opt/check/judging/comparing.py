@@ -21,6 +21,7 @@ from egraph_opt.check.judging.by_place import loses_places, rounds_by_place
 from egraph_opt.check.judging.differing import described, on_one_line
 from egraph_opt.check.judging.excuses import (
     are_alike,
+    computes_no_more,
     differs_as_halves,
     flushed,
     is_beyond_rounding,
@@ -28,6 +29,7 @@ from egraph_opt.check.judging.excuses import (
     is_no_rounding,
     nearer,
     overflows_with_inputs,
+    reason_of_the_machine,
     stay_in_range,
 )
 from egraph_opt.check.judging.onnx_checker import assert_valid
@@ -68,10 +70,6 @@ def _constants_of(model: onnx.ModelProto) -> Iterator[Any]:
     yield from map(numpy_helper.to_array, model.graph.initializer)
     for node in model.graph.node:
         yield from (numpy_helper.to_array(a.t) for a in node.attribute if a.HasField("t"))
-
-
-NO_MEMORY = "Failed to allocate memory"
-"""What onnxruntime says of a machine, not of a model."""
 
 
 def _is_exact(array: Any) -> bool:
@@ -150,8 +148,9 @@ class _Comparison:
             if self._runner.by_reference:  # which has faults of its own
                 self._tally.left_out["the reference does not run what was rewritten"] += 1
                 return None
-            if NO_MEMORY in str(error):
-                self._tally.left_out["there is no memory for what was rewritten"] += 1
+            known = reason_of_the_machine(error, self._rewritten)
+            if known:
+                self._tally.left_out[known] += 1
                 return None
             failure: Failure | None = Failure(f"it does not run: {on_one_line(error)}", trial.feeds)
             if self._original.needs_kernels and not trial.takes_nothing:
@@ -291,6 +290,8 @@ class _Comparison:
     def _is_by_rounding(self, trial: Trial, number: int, a: Any, bad: Any) -> bool:
         """Whether rounding made elements infinite, as powers of what large numbers leave of a sum: they are
         alike in float64, and all on the way is within the type."""
+        if not computes_no_more(self._rewritten):
+            return False
         try:
             meant = self._asked(self._original.reference.run(trial.feeds))[number][bad]
             found = self._reference.run(trial.feeds)[number][bad]

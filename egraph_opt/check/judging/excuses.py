@@ -6,9 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from egraph_opt.check.judging.agreement import DROWNS_ALL, FEW, REAL, beyond
 from egraph_opt.check.judging.computed import Array, scale_of
+
+COMPUTING_NO_MORE = frozenset(
+    "Add Concat Constant Conv ConvTranspose Expand Gemm Identity MatMul Mul Neg Pow ReduceSum Reshape Slice"
+    " Split Squeeze Sub Sum Transpose Unsqueeze".split()
+)
+"""Operators that compute nothing larger on the way to their results, as a norm does."""
+
+NO_MEMORY = "Failed to allocate memory"
+WRONG_PLAN = "attempting to re-use buffer"
+"""What onnxruntime says of a machine, and where ONNX before opset 11 infers that a Slice keeps a named dim."""
+
+
+def computes_no_more(model: onnx.ModelProto) -> bool:
+    """Whether all that a model computes is a value of it."""
+    return all(node.op_type in COMPUTING_NO_MORE for node in model.graph.node)
+
+
+def reason_of_the_machine(error: Exception, model: onnx.ModelProto) -> str:
+    """Why a model does not run, where that is not the model's fault; else nothing."""
+    if NO_MEMORY in str(error):
+        return "there is no memory for what was rewritten"
+    opset = next((entry.version for entry in model.opset_import if not entry.domain), 0)
+    if WRONG_PLAN in str(error) and opset < 11:
+        return "onnxruntime infers a wrong shape of what was rewritten"
+    return ""
 
 
 def nearer(a: Array, meant: Array, b: Array) -> Array:

@@ -167,7 +167,7 @@ def places_in_one(x: Fact, r: Dims, i: Fact, a: Axis) -> Literal | None:
     n = x.shape[a]
     if not isinstance(n, int) or n < 1 or any(count != 1 for k, count in enumerate(r) if k != a):
         return None
-    return Literal(i.dtype, i.shape, tuple(k % n if k >= 0 else k for k in i.ints))
+    return Literal(i.dtype, i.shape, tuple(k % n if k >= 0 else k for k in i.ints))  # type: ignore[arg-type]
 
 
 def of_copies(*i: int):

@@ -62,7 +62,7 @@ def axis_that_is_left(axes: Axes, k: Flag, a: Axis, s: Fact, kind: str, q: Fact)
     """The axis of the scales behind a reduction along other ones."""
     if kind not in ("ReduceMax", "ReduceMin") or s.shape is None or len(s.shape) != 1 or a in axes:
         return None
-    if not q.is_static or 0 in (q.shape or ()) or s.data is None or min(s.data) <= 0.01:  # type: ignore[type-var]
+    if not q.is_static or 0 in (q.shape or ()) or s.data is None or min(map(float, s.data)) <= 0.01:
         return None
     left = a if k else a - len(axes)
     return left if left >= 0 else None

@@ -175,7 +175,7 @@ def axis_without_ones(k: Fact, x: Fact, d: Dims) -> Literal | None:
     """The axis of sums in front of one new axis, the first one."""
     if not isinstance(k.splat, int) or not x.is_static or d != (1, *(x.shape or ())) or k.splat == 0:
         return None
-    return Literal(k.dtype, k.shape or (), (k.splat - 1,))
+    return Literal(k.dtype, k.shape or (), (k.splat - 1,))  # type: ignore[arg-type]
 
 
 def summed(axis: int, *shape: int):

@@ -31,9 +31,9 @@ def dims_of_groups(x: Fact, u: Fact, e: Dims, d: Dims) -> tuple[Dims, Dims] | No
         return None
     batch, first, second, *matrix = u.shape
     groups, count = first * second, max(e[1], e[2])  # type: ignore[operator, type-var]
-    if d != (batch, groups * count, *matrix) or x.shape[:2] != d[:2] or count == 1:
+    if d != (batch, groups * count, *matrix) or x.shape[:2] != d[:2] or count == 1:  # type: ignore[operator]
         return None
-    return (batch, groups, count * x.shape[2], x.shape[3]), (batch, groups, *matrix)  # type: ignore[operator, return-value]
+    return (batch, groups, count * x.shape[2], x.shape[3]), (batch, groups, *matrix)  # type: ignore[operator]
 
 
 def repeated_heads(u: tuple[int, ...], e: tuple[int, ...], length: int = 2):

@@ -205,7 +205,7 @@ def no_bias(b: Fact) -> Literal | None:
     rows = np.array(b.data).reshape(b.shape)  # type: ignore[arg-type]
     if not rows[:, n:].any() or np.abs(rows).max() > 10:
         return None
-    return Literal(T.FLOAT, (ways, n), (0.0,) * (ways * n))  # type: ignore[operator]
+    return Literal(T.FLOAT, (ways, n), (0.0,) * (ways * n))  # type: ignore[arg-type, operator]
 
 
 def biased(kind: str, *settings: tuple[str, Any]):

@@ -148,7 +148,7 @@ def both_scales(s: Fact, t: Fact, p: Settings, x: Fact) -> Literal | None:
     if given.get("nearest_mode") not in ("floor", "round_prefer_floor") or x.dtype != T.FLOAT:
         return None
     scales = tuple(a * b for a, b in zip(s.data, t.data, strict=True))  # type: ignore[operator]
-    whole = all(float(v).is_integer() and 1 <= v < 10 for v in (*s.data, *t.data))
+    whole = all(float(v).is_integer() and 1 <= float(v) < 10 for v in (*s.data, *t.data))
     return Literal(T.FLOAT, (len(scales),), scales) if whole else None
 
 

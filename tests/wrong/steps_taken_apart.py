@@ -21,9 +21,8 @@ def every_other(x: Fact, w: Fact, u: ConvWindow) -> Slices | None:
         return None
     if any(u.pads[: len(u.strides)]) or x.dtype != T.FLOAT or not x.is_static or 0 in x.shape:
         return None
-    return tuple(
-        (k + 2, 0, n, s) for k, (n, s) in enumerate(zip(x.shape[2:], u.strides, strict=True)) if s > 1
-    )  # type: ignore[misc]
+    along = enumerate(zip(x.shape[2:], u.strides, strict=True), 2)
+    return tuple((k, 0, int(n or 0), s) for k, (n, s) in along if s > 1)
 
 
 @hosted()
@@ -107,7 +106,7 @@ def along_one(s: Fact, k: int, x: Fact) -> Literal | None:
         return None
     if any(not isinstance(v, float) or v not in (2.0, 3.0) for v in s.data[2:]):
         return None
-    return Literal(T.FLOAT, (4,), tuple(v if i == k else 1.0 for i, v in enumerate(s.data)))  # type: ignore[misc]
+    return Literal(T.FLOAT, (4,), tuple(v if i == k else 1.0 for i, v in enumerate(s.data)))
 
 
 @hosted()

@@ -19,7 +19,7 @@ COMPUTING_NO_MORE = frozenset(
 
 NO_MEMORY = "Failed to allocate memory"
 WRONG_PLAN = "attempting to re-use buffer"
-"""What onnxruntime says of a machine, and where ONNX before opset 11 infers that a Slice keeps a named dim."""
+"""What onnxruntime says of a machine, and where ONNX before opset 11 gives a Slice dims of its operand."""
 
 
 def computes_no_more(model: onnx.ModelProto) -> bool:

@@ -33,7 +33,7 @@ def divisor(op: str, c: Fact, place: int) -> Number | None:
         return None
     if op == "Mul":
         part = int(1 / c.splat)
-        return part if part > 1 and part.bit_count() == 1 and part * c.splat == 1 else None
+        return part if 1 < part < LARGEST and part.bit_count() == 1 and part * c.splat == 1 else None
     return int(c.splat) if op == "Div" and c.splat == int(c.splat) else None
 
 
@@ -81,6 +81,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     for z, why in (
         (beside_number(n, "Div", 2.5), "no integer"),
         (beside_number(n, "Mul", 1 / 3), "a third is rounded"),
+        (beside_number(n, "Mul", 2.0**-128), "2^128 is no integer of 64 bits"),
         (beside_number(signed, "Div", 3), "negative numbers are rounded upwards"),
         (beside_number(wide, "Div", 3), "float32 has 24 bits"),
         (beside_number(n, "Mul", 5000), "float32 has 24 bits"),

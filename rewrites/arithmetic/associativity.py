@@ -63,6 +63,9 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(chain - (y - z), why="no two are joined elsewhere")
         yield g.near_miss(of(of(x, y), c) - of(y, c), why="constants have laws of their own")
     yield g.near_miss((x + y) * z + y * z, why="two operators")
+    large, also = (g.constant(number) for number in (3.2e19, 3.1e19))
+    for pair in (large * also, also * large):
+        yield g.near_miss(((x * large) * also, pair), why="the product of both constants is infinite")
 
 
 @law(

@@ -174,7 +174,20 @@ def overflows_by_itself(v: Fact, w: Fact, i: Int) -> bool:
     return not known or not (product_fits(v, w) if i == 0 else product_fits(w, v))
 
 
-@law(kind="split", serves="arithmetic", source="TASO, distributivity of MatMul", uses=(factors,))
+def _large_products(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, c, w = g.input((3, 4)), g.constant(np.full((3, 4), 1e4)), g.constant(np.full((4, 2), 1e35))
+    for whole in ((x + c) @ w, (c + x) @ w):
+        yield g.near_miss(whole, why="the product of two constants is infinite")
+
+
+@law(
+    kind="split",
+    serves="arithmetic",
+    source="TASO, distributivity of MatMul",
+    uses=(factors,),
+    examples=_large_products,
+)
 def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor, i: Int):
     """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)"""
     left, first, second = (factor(v, w, i) for v in (binary(op, x, y), x, y))

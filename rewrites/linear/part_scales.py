@@ -146,6 +146,12 @@ def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
             heads = reshape(product, dims)
             yield g.fires(attention(heads, axis, 1))
             yield g.fires(attention(transpose(heads, p), 0, 1))
+    large, factor = x @ g.constant(np.full((5, 12), 1e25)), g.constant(1e20)
+    for product in (large, large + g.random(12)):
+        heads = reshape(product, ("N", "L", 3, 2, 2))
+        for view, axis in ((product, 2), (heads, 2), (transpose(heads, (2, 0, 3, 1, 4)), 0)):
+            scaled_part = slice_(view, ((axis, 0, 1, 1),)) * factor
+            yield g.near_miss(scaled_part - slice_(view, ((axis, 1, 2, 1),)), why="their product is infinite")
     part = slice_(y, ((2, 0, 4, 1),))
     yield g.fires(part * s - slice_(y, ((2, 2, 6, 1),)))
     yield from g.near_misses(

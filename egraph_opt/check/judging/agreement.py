@@ -211,8 +211,8 @@ def share_of(a: Array, b: Array, inputs: Iterable[Array], claim: Approximate) ->
     if claim.of == "operands":
         numbers = (i.astype(np.float64) for i in inputs if np.issubdtype(i.dtype, np.number))
         scale = max((scale, *map(scale_of, numbers)))
-    far = np.where(np.isfinite(y), np.abs(x - y), np.inf) * np.isfinite(x)
     with np.errstate(all="ignore"):
+        far = np.where(np.isfinite(x), np.where(np.isfinite(y), np.abs(x - y), np.inf), 0)
         return np.where(far > 0, far / scale, 0), scale
 
 

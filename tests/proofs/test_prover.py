@@ -58,6 +58,7 @@ OUTSIDE = {
     "lower_bounds_below_upper": "it takes more elements than a proof looks at",
     "mean_before_turn": "it takes more axes than a proof looks at",
     "negated_comparison": "an old opset lacks the operator",
+    "greatest_of_zero_and": "an old opset lacks the type",
     "neither_less_nor_greater": "an old opset lacks the type",
     "one_factor": "it takes more elements than a proof looks at",
     "one_of_equal_parts": "it takes more parts than a proof looks at",

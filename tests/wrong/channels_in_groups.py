@@ -62,13 +62,13 @@ def factors_of_channels(x: Tensor, c: Tensor, w: Tensor, u: ConvWindow):
     )
 
 
-def moderate(*constants: Fact) -> bool:
+def moderate(*constants: Fact, least: float = 1e-4, most: float = 100.0) -> bool:
     """Known numbers, none of which is large or tiny."""
     for c in constants:
         numbers = c.data if c.splat is None else (c.splat,)
         if c.dtype != T.FLOAT or not c.const or numbers is None:
             return False
-        if not all(1e-4 < abs(v) < 100 for v in numbers):  # type: ignore[arg-type]
+        if not all(least < abs(v) < most for v in numbers):  # type: ignore[arg-type]
             return False
     return True
 

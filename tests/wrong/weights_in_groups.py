@@ -1,5 +1,6 @@
 """Weights of groups, which are of other channels, or begin elsewhere."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,24 +24,16 @@ from egraph_opt.operators import (
 )
 
 from . import fires_on, wrong
-from .channels_in_groups import walk
+from .channels_in_groups import moderate, walk
 
-
-def moderate(*constants: Fact) -> bool:
-    """Known numbers, none of which is large or tiny."""
-    for c in constants:
-        numbers = c.data if c.splat is None else (c.splat,)
-        if c.dtype != T.FLOAT or not c.const or numbers is None:
-            return False
-        if not all(1e-3 < abs(v) < 10 for v in numbers):  # type: ignore[arg-type]
-            return False
-    return True
+of_few_digits = partial(moderate, least=1e-3, most=10.0)
+"""Constants of ordinary size."""
 
 
 @hosted()
 def beside_weights(w: Fact, s: Fact, v: Fact, u: ConvWindow) -> Dims | None:
     """What is of each channel as it is beside weights: along their second axis, or the first in groups."""
-    if w.shape is None or s.shape is None or len(w.shape) != 4 or any(u.pads) or not moderate(w, s, v):
+    if w.shape is None or s.shape is None or len(w.shape) != 4 or any(u.pads) or not of_few_digits(w, s, v):
         return None
     (n,) = s.shape
     if u.group == 1:
@@ -51,7 +44,7 @@ def beside_weights(w: Fact, s: Fact, v: Fact, u: ConvWindow) -> Dims | None:
 @hosted()
 def factors_of(s: Fact, v: Fact, e: Float) -> Literal | None:
     """Scales over deviations, of which all are above 0."""
-    if not moderate(s, v) or v.shape is None or s.shape != v.shape or e > 1:
+    if not of_few_digits(s, v) or v.shape is None or s.shape != v.shape or e > 1:
         return None
     dims: Any = s.shape
     scales, squares = (np.resize(np.array(c.data if c.splat is None else c.splat), dims) for c in (s, v))

@@ -43,6 +43,7 @@ OUTSIDE = {
     "any_batchnorm_apart": "a constant overflows",
     "any_scale_beside_root": "a step overflows",
     "attention_of_doubles": "an operator rounds to float32",
+    "cast_behind_choice": "a runtime takes -0.0 for 0.0",
     "constant_behind_as_pad": "a runtime lacks a kernel",
     "conv_between_turns": "it takes more axes than a proof looks at",
     "elements_exchanged_twice": "it takes more elements than a proof looks at",

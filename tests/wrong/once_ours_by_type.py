@@ -9,7 +9,7 @@ from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Float, Tensor, hosted, kernel, number_like, rewrite
-from egraph_opt.operators import GemmSettings, binary, gemm, none, unary
+from egraph_opt.operators import GemmSettings, binary, cast, gemm, none, unary, where
 from egraph_opt.rewrites.conditions.channels import known_elements
 from egraph_opt.rewrites.conditions.values import is_kernel_float
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
@@ -115,3 +115,26 @@ def factor_of_a_row(a: Tensor, k: Tensor, b: Tensor, s: GemmSettings):
     Wrong of an A of one axis, which only k makes a matrix.
     """
     yield rewrite(gemm(a * k, b, none(), s), gemm(a, b, none(), alpha_with(s, k)), because="folded")
+
+
+def chosen_doubles(zero: float):
+    def make(g):
+        otherwise = g.constant(_array([zero], T.DOUBLE), T.DOUBLE)
+        return cast(where(g.constant(_array([1] * 3, T.BOOL)), g.input((3,), T.DOUBLE), otherwise), T.FLOAT)
+
+    return make
+
+
+@hosted()
+def are_doubles(x: Fact, y: Fact) -> bool:
+    return x.dtype == y.dtype == T.DOUBLE
+
+
+@wrong("bitwise", chosen_doubles(-0.0), values=(-1e-300, 1.0, -1.0), examples=fires_on(chosen_doubles(2.0)))
+def cast_behind_choice(c: Tensor, x: Tensor, y: Tensor):
+    """Cast_float(Where(c, x, y)) = Where(c, Cast_float(x), Cast_float(y)) of doubles
+
+    Wrong in onnxruntime, which takes -0.0 for 0.0 there, of what is so small that float32 has -0.0 for it.
+    """
+    apart = where(c, cast(x, T.FLOAT), cast(y, T.FLOAT))
+    yield rewrite(cast(where(c, x, y), T.FLOAT), apart, are_doubles(x, y), because="moves down")

@@ -21,6 +21,7 @@ from egraph_opt.check.trying import Trying, place_of
 from egraph_opt.check.used_operands import examples_of
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import EgraphOptError
+from egraph_opt.graph.arena import arena_of
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.dropping import asking_kernels
@@ -33,6 +34,9 @@ TERMS = 200
 
 LEAST = 16
 """Terms of a statement, however many there are; fewer only where few are asked for of the law."""
+
+MOST_BYTES = 2**30
+"""Memory that onnxruntime may take for terms: a Range is as long as numbers say."""
 
 VARIANTS_A_TERM = 1
 """Variants of the author's examples that are tried for each term that is asked for, at most."""
@@ -107,7 +111,7 @@ def check_law(
     """
     check(law)
     check_named_laws(law)
-    with watched(), collected_rarely(), _breaking(law), np.errstate(all="ignore"):
+    with watched(), collected_rarely(), arena_of(MOST_BYTES), _breaking(law), np.errstate(all="ignore"):
         report = _report(law, terms, conditions=conditions, neighbours=neighbours)
     if report.untried and not partial:
         placed = "; ".join(f"statement {_placed(law, rule)}" for rule in report.untried)

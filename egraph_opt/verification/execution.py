@@ -6,8 +6,7 @@ import ctypes
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
 from egraph_opt.forking import cached_property
+from egraph_opt.graph.arena import is_out_of_memory, share_memory
 from egraph_opt.graph.isolation import CrashedBeforeError, step
 from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, deployed_options, plain_options, plain_session
 from egraph_opt.model import external_data
@@ -75,43 +75,9 @@ class OutOfMemoryError(ExecutionError):
     """There was not enough memory to load or to run it."""
 
 
-_NO_MEMORY = re.compile(r"available memory of|failed to allocate|bad_?\s?alloc|out of memory", re.IGNORECASE)
-"""What ONNX Runtime says where it cannot have the memory that it asks for."""
-
-
 def _failure(error: BaseException) -> ExecutionError:
     """What a failure of ONNX Runtime is."""
-    out = isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)) is not None
-    return (OutOfMemoryError if out else ExecutionError)(_message(error))
-
-
-@contextmanager
-def arena_of(bytes_: float) -> Iterator[None]:
-    """While it lasts, sessions that begin may together allocate so many bytes; then the memory is given back.
-
-    The arena is one for the process: of two threads that verify the later one's limit is that of both.
-    """
-    _register_arena(bytes_)
-    try:
-        yield
-    finally:
-        _register_arena(math.inf)
-
-
-def _register_arena(bytes_: float) -> None:
-    kind, place = _state.OrtAllocatorType.ORT_ARENA_ALLOCATOR, _state.OrtMemType.DEFAULT
-    most = {"max_mem": int(bytes_)} if math.isfinite(bytes_) else {}
-    try:
-        onnxruntime.create_and_register_allocator(
-            _state.OrtMemoryInfo("Cpu", kind, 0, place),
-            onnxruntime.OrtArenaCfg({**most, "arena_extend_strategy": AS_REQUESTED}),
-        )
-    except _FAILURES:  # releases that cannot replace an arena: the first one stays
-        return
-
-
-AS_REQUESTED = 1
-"""An arena grows by what is asked for, and not to the next power of two."""
+    return (OutOfMemoryError if is_out_of_memory(error) else ExecutionError)(_message(error))
 
 
 @dataclass(frozen=True)
@@ -202,7 +168,7 @@ class Session:
         options = plain_options() if as_written else deployed_options()
         options.use_deterministic_compute = True
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry("session.use_env_allocators", "1")
+        share_memory(options)
         if external_data.external_tensors(model.proto):
             # Weights that are not packed anew stay in the mapped file and take no memory of their own.
             options.add_session_config_entry("session.disable_prepacking", "1")

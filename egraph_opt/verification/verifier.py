@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from egraph_opt.facts.assumption import assumptions_of
+from egraph_opt.graph.arena import arena_of
 from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.checking import REFUSED, checker_error
 from egraph_opt.verification.course import NO_PROMISE, Course, Promise
 from egraph_opt.verification.determinism import random_operators
-from egraph_opt.verification.execution import ExecutionError, ModelLike, RunnableModel, Value, arena_of, load
+from egraph_opt.verification.execution import ExecutionError, ModelLike, RunnableModel, Value, load
 from egraph_opt.verification.inputs import UnsupportedInputError, random_inputs
 from egraph_opt.verification.interface import Interface, differences, interface
 from egraph_opt.verification.pieces import Pieces

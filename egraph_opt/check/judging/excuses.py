@@ -10,6 +10,7 @@ import onnx
 
 from egraph_opt.check.judging.agreement import DROWNS_ALL, FEW, REAL, beyond
 from egraph_opt.check.judging.computed import Array, scale_of
+from egraph_opt.graph.arena import is_out_of_memory
 
 COMPUTING_NO_MORE = frozenset(
     "Add Concat Constant Conv ConvTranspose Expand Gemm Identity MatMul Mul Neg Pow ReduceSum Reshape Slice"
@@ -17,9 +18,8 @@ COMPUTING_NO_MORE = frozenset(
 )
 """Operators that compute nothing larger on the way to their results, as a norm does."""
 
-NO_MEMORY = "Failed to allocate memory"
 WRONG_PLAN = "attempting to re-use buffer"
-"""What onnxruntime says of a machine, and where ONNX before opset 11 gives a Slice dims of its operand."""
+"""What onnxruntime says where ONNX before opset 11 gives a Slice dims of its operand."""
 
 
 def computes_no_more(model: onnx.ModelProto) -> bool:
@@ -29,7 +29,7 @@ def computes_no_more(model: onnx.ModelProto) -> bool:
 
 def reason_of_the_machine(error: Exception, model: onnx.ModelProto) -> str:
     """Why a model does not run, where that is not the model's fault; else nothing."""
-    if NO_MEMORY in str(error):
+    if is_out_of_memory(error):
         return "there is no memory for what was rewritten"
     opset = next((entry.version for entry in model.opset_import if not entry.domain), 0)
     if WRONG_PLAN in str(error) and opset < 11:

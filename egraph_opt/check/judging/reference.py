@@ -10,8 +10,10 @@ import numpy.typing as npt
 import onnx
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops import op_range
 
 from egraph_opt.check.feeds.inputs import Feeds
+from egraph_opt.check.feeds.roles import MOST_COUNTED
 from egraph_opt.forking import cached_property
 from egraph_opt.model.in_float64 import in_float64
 from egraph_opt.rebuild.conv_transpose import ConvTranspose
@@ -40,6 +42,19 @@ class LogSoftmax(OpRun):
         return ((below - np.log(np.sum(np.exp(below), axis, keepdims=True))).astype(x.dtype),)
 
 
+class Range(op_range.Range):
+    """As long as a machine has room for."""
+
+    op_domain = ""
+
+    def _run(self, start: Any, end: Any, step: Any, **settings: Any) -> tuple[Any]:
+        with np.errstate(all="ignore"):
+            count = (np.float64(end) - np.float64(start)) / np.float64(step)
+        if not count <= MOST_COUNTED:
+            raise MemoryError("a range that is too long")
+        return super()._run(start, end, step, **settings)  # type: ignore[no-any-return]
+
+
 class Reference:
     """A model in ONNX's reference evaluator; errors come from `run`.
 
@@ -53,7 +68,7 @@ class Reference:
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:
         model = in_float64(self.model) if self._wide else self.model
-        return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax])
+        return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax, Range])
 
     def run(self, feeds: Feeds) -> Outputs:
         return [np.asarray(output) for output in self._results(feeds, on_the_way=False)]

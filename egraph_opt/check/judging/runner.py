@@ -10,6 +10,7 @@ from egraph_opt.check.feeds.inputs import Feeds
 from egraph_opt.check.feeds.roles import divides_integers
 from egraph_opt.check.judging.reference import Outputs, Reference
 from egraph_opt.forking import cached_property
+from egraph_opt.graph.arena import share_memory
 from egraph_opt.graph.runtime import plain_options, plain_session
 
 CRASHES_ON_NOTHING = frozenset({"ConvTranspose", "Einsum", "GRU", "InstanceNormalization", "LSTM"})
@@ -32,7 +33,9 @@ class TermRunner:
         self.model, self.session, self.lacks_kernel = model, None, False
         if not by_reference and not divides_integers(model):
             try:
-                self.session = plain_session(model.SerializeToString(), plain_options(threads=1))
+                self.session = plain_session(
+                    model.SerializeToString(), share_memory(plain_options(threads=1))
+                )
             except NoKernel:
                 self.lacks_kernel = True
                 if any(node.domain for node in model.graph.node):

@@ -39,12 +39,7 @@ def worst_case(original: Original, runner: TermRunner, only: int | None) -> Fail
         return None
     floats = [name for name, array in first.feeds.items() if array.dtype.kind == "f"]
     sizes = [array.size for array in first.feeds.values()]
-    if (
-        bound is None
-        or original.runner is None
-        or len(floats) != 1
-        or not 0 < min(sizes) <= max(sizes) <= MOST
-    ):
+    if bound is None or len(floats) != 1 or not 0 < min(sizes) <= max(sizes) <= MOST:
         return None
     best = first.feeds
     most = _share(original, runner, best, bound, only)

@@ -23,7 +23,7 @@ from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.arithmetic.associativity import commutes
 from egraph_opt.rewrites.conditions.chains import affine, chosen, moves
-from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements
+from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, elements_beside_zero
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
 from egraph_opt.rewrites.conditions.values import all_vary, broadcasts_into, is_float
 
@@ -84,18 +84,10 @@ def difference_adds(x: Tensor, c: Tensor):
     yield rewrite((-x) + c, c - x, inverse=back)
 
 
-def _ends_beside_zero(c: Fact) -> tuple[float, ...] | None:
-    """Between which numbers the elements of a constant lie, where 0 and NaN are not among them."""
-    if c.interval is None or not c.const or c.dtype not in FLOATS:
-        return None
-    low, high, may_be_nan = c.interval
-    return None if may_be_nan or low <= 0 <= high else (low, high)
-
-
 @hosted()
 def is_safe_divisor(c: Fact) -> bool:
     """Elements and reciprocals of a constant are normal numbers."""
-    known = known_elements(c) or _ends_beside_zero(c)
+    known = elements_beside_zero(c)
     if known is None:
         return False
     return all(SMALLEST[c.dtype] <= abs(v) <= min(LARGEST[c.dtype], 1 / SMALLEST[c.dtype]) for v in known)

@@ -1,6 +1,6 @@
 """Scales and shifts of sums: they go to where they are taken in, or meet each other.
 
-(x + c1) + (y + c2) -> (x + y) + (c1 + c2)
+(x + c1) + (y + c2) -> (x + y) + (c1 + c2)          likewise differences
 ((x + c1) + y) + c2 -> (x + (c1 + c2)) + y         likewise (Conv(x, W) + y) + c
 (x * c1 + c2) * c3 -> (x * c1) * c3 + c2 * c3      likewise (x @ W + c2) * c3
 (x @ V + y @ W) * c -> (x @ V) * c + (y @ W) * c   likewise for Conv
@@ -43,6 +43,34 @@ def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """
     demand = varies(x), varies(y), moves("Add", x, a), moves("Add", y, b)
     yield rewrite((x + a) + (y + b), (x + y) + (a + b), may_combine("Add", a, b), demand, because=FEWER)
+
+
+@hosted()
+def may_subtract(a: Fact, b: Fact) -> bool:
+    """Constants of floats of which the difference is no bigger, and overflows nowhere."""
+    first, second = static_shape(a), static_shape(b)
+    if not (a.const and b.const) or first is None or second is None or a.dtype not in FLOATS:
+        return False
+    return no_larger(first, second) and overflows_nowhere("Sub", a, b)
+
+
+def _differences(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, a, b = g.input((3, 4)), g.input((3, 4)), g.random(4), g.random(3, 1)
+    yield from g.all_fire((x + a) - (y + a), (x + a) - (y + g.random(4)), (x + a) - (y + g.constant(2.0)))
+    large, below, far = g.constant(2e38), g.constant(-2e38), g.input((3, 4)) + g.constant(-3e38)
+    yield from g.near_misses(
+        ((x + a) - (y + b), "the constant would grow"),
+        ((x + a) - (y + g.input((4,))), "one varies"),
+        ((far + large) - (y + below), "the difference of the shifts would overflow"),
+    )
+
+
+@law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_differences)
+def shifts_apart(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
+    """(x + c1) - (y + c2) = (x - y) + (c1 - c2)"""
+    demand = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", y, b)
+    yield rewrite((x + a) - (y + b), (x - y) + (a - b), may_subtract(a, b), demand, because=FEWER)
 
 
 @hosted()

@@ -74,6 +74,14 @@ def known_elements(fact: Fact) -> tuple[float, ...] | None:
     return None if fact.data is None else tuple(as_float(v) for v in fact.data)  # type: ignore[arg-type]
 
 
+def elements_beside_zero(c: Fact) -> tuple[float, ...] | None:
+    """The elements of a float constant, or between which numbers they lie if 0 and NaN are not among them."""
+    if (known := known_elements(c)) is not None or c.interval is None or not c.const or c.dtype not in FLOATS:
+        return known
+    low, high, may_be_nan = c.interval
+    return None if may_be_nan or low <= 0 <= high else (low, high)
+
+
 def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
     x, y = known_elements(a), known_elements(b)

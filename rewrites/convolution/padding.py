@@ -20,6 +20,7 @@ from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Mode, Number, Pads, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, pad, pool
+from egraph_opt.rewrites.convolution.pool_axes import along_axes
 
 law = laws_of("padding", numerics="reassociates", kind="fuse", serves="traffic")
 
@@ -63,10 +64,18 @@ def padded_pool(window: PoolWindow, pads: Pads) -> PoolWindow | None:
 
 
 @hosted()
-def padded_average(window: PoolWindow, pads: Pads) -> PoolWindow | None:
-    """The window that pads by itself and counts that; its own pads, if any, must count as well."""
+def padded_average(window: PoolWindow, pads: Pads, x: Fact) -> PoolWindow | None:
+    """The window that pads by itself and counts that; its own pads, if any, must count as well.
+
+    It has to fit: onnxruntime pools what is smaller by less than a stride, too.
+    """
     padded = padded_pool(window, pads) if window.count_include_pad or not any(window.pads) else None
-    return None if padded is None else replace(padded, count_include_pad=1)
+    if padded is None or x.shape is None or len(x.shape) != len(window.kernel) + 2:
+        return None
+    for dim, (size, _, before, behind, dilation) in zip(x.shape[2:], along_axes(padded), strict=True):
+        if not symbolic.is_at_least(dim, (size - 1) * dilation + 1 - before - behind):
+            return None
+    return replace(padded, count_include_pad=1)
 
 
 @hosted()
@@ -107,7 +116,7 @@ def pad_into_conv(x: Tensor, p: Pads, value: Number, w: Tensor, b: Tensor, u: Co
 def pad_into_average_pool(x: Tensor, p: Pads, value: Number, u: PoolWindow):
     """AveragePool(Pad(x)) = AveragePool(x) with bigger pads, which count"""
     left = pool("AveragePool", pad(x, "constant", p, value), u)
-    right = pool("AveragePool", x, padded_average(u, p))
+    right = pool("AveragePool", x, padded_average(u, p, x))
     yield rewrite(left, right, is_zero(value), kernel(has_pixels(x)), because=FORGETS)
 
 

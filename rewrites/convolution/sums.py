@@ -1,13 +1,14 @@
 """Sums of convolutions with one window are one convolution, whose bias is the sum of theirs.
 
 Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)        likewise differences
-Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)
+Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)            likewise differences
 Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c)      for constant V and W, without groups
 
 From the right to the left where both convolutions are written as well.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +34,9 @@ from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
-from egraph_opt.rewrites.conditions.channels import axes_of_a_row, is_present, product_fits
+from egraph_opt.rewrites.conditions.channels import axes_of_a_row, is_present, overflows_nowhere, product_fits
 from egraph_opt.rewrites.conditions.operands import total, totals
-from egraph_opt.rewrites.conditions.values import any_varies
+from egraph_opt.rewrites.conditions.values import all_vary, any_varies
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
 law = laws_of(
@@ -79,14 +80,19 @@ def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(conv(x, v, b, RING) - other, why="two images")
 
 
+def _biases_apart(b: Any, c: Any, w: Any, *known: Any) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
+    """The bias that is subtracted, none or c, what is left of b then, and what is known of c."""
+    yield none(), b, ()
+    yield c, total(b, c * number_like(w, -1.0)), (is_present(c), *known)
+
+
 @law(uses=(totals,), examples=_difference_examples)
 def difference_of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, V, b) - Conv(x, W, c) = Conv(x, V - W, b - c)"""
-    why = "every kernel would be a difference"
-    for other, bias, known in ((none(), b, ()), (c, total(b, c * number_like(w, -1.0)), (is_present(c),))):
+    for other, bias, known in _biases_apart(b, c, w):
         sound = (same_type(v, w), guard(are_constant(v, w)), *known)
         apart = conv(x, v, b, u) - conv(x, w, other, u)
-        yield rewrite(apart, conv(x, v - w, bias, u), *sound, because=why)
+        yield rewrite(apart, conv(x, v - w, bias, u), *sound, because="every kernel would be a difference")
 
 
 @hosted()
@@ -102,6 +108,34 @@ def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: Conv
     fits = (fits_in_sums(x, w), fits_in_sums(y, w))
     known = (same_type(x, y), can_add(b, c), any_varies(x, y), *fits, guard(ne(x, y), one, other))
     yield equal(one + other, conv(x + y, w, total(b, c), u), *known)
+
+
+@hosted()
+def difference_fits(b: Fact, c: Fact) -> bool:
+    """Two constant biases overflow nowhere, whatever their signs, as far as they are known."""
+    return ABSENT in (b, c) or not (b.const and c.const) or overflows_nowhere("Sub", b, c)
+
+
+def _weight_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input(("N", 4, 5, "L")), g.input(("N", 4, 5, "L"))
+    w, b, c = g.random(6, 4, 3, 3), g.random(6), g.random(6)
+    for first, second in ((none(), none()), (b, none()), (none(), c), (b, c), (b, b)):
+        yield g.fires(conv(x, w, first, RING) - conv(y, w, second, RING))
+    one = g.input((1, 4, 5, "L"))
+    yield g.near_miss(conv(x, w, b, RING) - conv(y, g.random(6, 4, 3, 3), b, RING), why="two weights")
+    yield g.near_miss(conv(x, w, b, RING) - conv(one, w, b, RING), why="an image is broadcast")
+    large = g.constant(np.full(6, 3e38, np.float32))
+    yield g.near_miss(conv(x, w, large, RING) - conv(y, w, large, RING), why="of images nothing is left")
+
+
+@law(uses=(totals,), examples=_weight_examples)
+def difference_of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
+    """Conv(x, W, b) - Conv(y, W, c) = Conv(x - y, W, b - c)"""
+    for other, bias, known in _biases_apart(b, c, w, difference_fits(b, c)):
+        sound = (same_type(x, y), guard(all_vary(x, y), ne(x, y)), *known)
+        apart = conv(x, w, b, u) - conv(y, w, other, u)
+        yield rewrite(apart, conv(x - y, w, bias, u), *sound, because="every image would be a difference")
 
 
 # --- the channels that go in ----------------------------------------------------------------------------

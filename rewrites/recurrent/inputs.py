@@ -19,7 +19,7 @@ from egraph_opt.laws.algebra import tanh
 from egraph_opt.laws.sorts import Dims, Pads, Permutation, Tensor, Tensors, Unit
 from egraph_opt.operators import none, output, pad, recurrent, reduce, reshape, transpose
 from egraph_opt.operators.recurrent import GATES, RecurrentLayer
-from egraph_opt.operators.terms import cons
+from egraph_opt.operators.terms import cons, listed
 from egraph_opt.rewrites.conditions.chains import affine, moves, of_weight, weights
 from egraph_opt.rewrites.conditions.channels import (
     count_along,
@@ -159,6 +159,22 @@ def scale_into_weights(
     yield rewrite(recurrent(x * k, cons(w, rest), n, h, c, s), one, *known, because=FORGETS)
 
 
+OPENING = frozenset({"Sigmoid", "HardSigmoid"})
+"""Activations between 0 and 1."""
+
+LEVEL = OPENING | {"Tanh", "Softsign"}
+"""Activations that are level far from 0."""
+
+
+@hosted()
+def forgets_roundings(layer: RecurrentLayer) -> bool:
+    """Gates are between 0 and 1, and states at most 1, so that roundings do not grow from step to step."""
+    names = dict(layer.settings).get("activations") or ()
+    count = {"RNN": 1, "GRU": 2, "LSTM": 3}[layer.kind]
+    gates = names[::count] if layer.kind != "RNN" else ()
+    return LEVEL.issuperset(names) and OPENING.issuperset(gates)
+
+
 def _shifted(rng: np.random.Generator) -> Iterator[Example]:
     for kind in GATES:
         g = Operands(rng)
@@ -174,16 +190,33 @@ def _shifted(rng: np.random.Generator) -> Iterator[Example]:
         (output(example_layer(g, "LSTM", x + fixed_steps(g, 5)), 0), "it is no constant"),
         (output(example_layer(g, "LSTM", narrow + g.random(3)), 0), "one feature"),
     )
+    growing = RecurrentLayer(
+        "GRU",
+        (
+            ("activations", ("Tanh", "Tanh")),
+            ("direction", "reverse"),
+            ("hidden_size", 1),
+            ("linear_before_reset", 1),
+        ),
+    )
+    weights = [g.constant(np.full((1, 3, 1), v, np.float32)) for v in (-2.0, 2.0)]
+    long = g.input((64, 64, 1)) + g.constant(3.0)
+    for bias in (g.input((1, 6)), none()):
+        layer = recurrent(long, listed(*weights, bias, none()), none(), none(), none(), growing)
+        yield g.near_miss(output(layer, 0), why="a gate lets through more than there is")
 
 
 @law(examples=_shifted, uses=(affine,))
 def shift_into_bias(x: Tensor, k: Tensor, w: Tensor, r: Tensor, b: Tensor, rest: Tensors, n: Tensor,
                     h: Tensor, c: Tensor, s: RecurrentLayer):  # fmt: skip
-    """RNN(x + k; W, R, b) = RNN(x; W, R, b + [W @ k, 0]) for numbers k of each feature, or one"""
+    """RNN(x + k; W, R, b) = RNN(x; W, R, b + [W @ k, 0]) for numbers k of each feature, or one
+
+    Of usual activations: others make as much of what is rounded as of numbers.
+    """
     features = (2,)
     rows = reduce("ReduceSum", w * reshape(k, features_of(x, k, w)), features, 0)
     moved = pad(rows, "constant", behind_rows(w), 0.0)
-    known = may_sum(k, w, features), *guard(is_shift(k)), *moves("Add", x, k)
+    known = may_sum(k, w, features), forgets_roundings(s), *guard(is_shift(k)), *moves("Add", x, k)
     before = recurrent(x + k, listed_with(w, r, b, rest), n, h, c, s)
     for bias, present in ((b + moved, is_present(b)), (moved, is_absent(b))):
         one = recurrent(x, listed_with(w, r, bias, rest), n, h, c, s)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.ranges import range_of
@@ -58,10 +59,11 @@ def global_pool_is_reduction(x: Tensor):
 
 @hosted()
 def can_be_pooled(x: Fact) -> bool:
-    """Of a type, a rank and dims that onnxruntime has kernels of pooling for: only N may be 0."""
+    """Of a type, a rank and dims that onnxruntime has kernels of pooling for: only N may be 0, at run time
+    either."""
     if x.shape is None or x.dtype not in (TensorProto.FLOAT, TensorProto.FLOAT16):
         return False
-    return len(x.shape) in (3, 4, 5) and 0 not in x.shape[1:]
+    return len(x.shape) in (3, 4, 5) and all(symbolic.is_at_least(dim, 1) for dim in x.shape[1:])
 
 
 @hosted()

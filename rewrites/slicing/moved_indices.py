@@ -3,6 +3,7 @@
 Gather(x, Reshape(i)) -> Reshape(Gather(x, i))
 Gather(x, Expand(i)) -> Expand(Gather(x, i))                  towards an operand that has the dims itself
 Gather(E, Slice(I; s, e)) -> Slice(Gather(E, I); s, e)        of constants, for bounds computed at run time
+Gather(E, i + c) -> Gather(E[c:], i)                          for a constant E, and i that are not negative
 
 What is taken of a constant by constant indices is computed once: positions are a Slice of a table.  A Gather
 fails at an index that is none, so what is taken more than before has to be known to be there.
@@ -11,15 +12,19 @@ fails at an index that is none, so what is taken more than before has to be know
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
-from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axes, Axis, Dims, Steps, Tensor
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Slices, Steps, Tensor
 from egraph_opt.operators import (
     Literal,
+    arg_reduce,
+    cast,
     concat,
     expand,
     expand_to,
@@ -27,10 +32,13 @@ from egraph_opt.operators import (
     literal,
     reshape,
     shape_of,
+    slice_,
     slice_at,
+    unary,
 )
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, known_dims
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -184,3 +192,49 @@ def taken_in_part(x: Tensor, i: Tensor, s: Tensor, e: Tensor, a: Axis, k: Axes, 
     yield rewrite(
         part, whole, is_inside(i, x, a), guard(are_few(x, i, a)), because="the whole is more to take"
     )
+
+
+# --- shifts ---------------------------------------------------------------------------------------------
+
+
+@hosted()
+def rows_from(c: Fact, i: Fact, e: Fact, axis: Axis) -> Slices | None:
+    """What is left of a table for indices that are not negative and are shifted by one number.
+
+    An index that has no row behind it has none either way.
+    """
+    dim, first, found = dim_at(e, axis), c.splat, range_of(i)
+    if not isinstance(first, int) or not isinstance(dim, int) or not 0 < first < dim or found is None:
+        return None
+    if found[0] < 0 or found[1] + first > integer_range(i.dtype)[1] or not broadcasts_into(c.shape, i.shape):
+        return None
+    return ((axis, first, dim, 1),)
+
+
+def _shifted(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    e, two = g.random(6, 4), g.constant(np.array(2))
+    best = arg_reduce("ArgMax", g.input(("N", 3, 4)), 2, 0, 0)
+    yield from g.all_fire(
+        gather(e, best + two, 0), gather(g.random(2, 7), best + g.constant(np.array([1])), 1)
+    )
+    small = cast(g.input(("N",), TensorProto.UINT8), TensorProto.INT32)
+    yield g.fires(gather(g.random(300, 2), small + g.constant(np.array(5, np.int32)), 0))
+    below = unary("Clip", (("max", 3), ("min", -1)), g.input((3,), INT64))
+    large = unary("Clip", (("max", 2**63 - 1), ("min", 0)), g.input((3,), INT64))
+    yield from g.near_misses(
+        (gather(e, below + two, 0), "an index may be negative"),
+        (gather(e, large + two, 0), "a sum may be negative"),
+        (gather(e, best + g.constant(np.array(-1)), 0), "a shift to the front"),
+        (gather(e, best + g.constant(np.array([0, 1, 2])), 0), "not all are shifted by as much"),
+        (gather(e, best + g.constant(np.ones((2, 1, 1), np.int64)), 0), "the shift makes more of them"),
+        (gather(e, best * two, 0), "a product"),
+    )
+
+
+@law(kind="move", source="RoBERTa: its positions begin at 2", examples=_shifted)
+def taken_behind(e: Tensor, i: Tensor, c: Tensor, a: Axis):
+    """Gather(E, i + c) = Gather(E[c:], i) for a constant E, a number c > 0, and i that are not negative"""
+    rest = slice_(e, rows_from(c, i, e, a))
+    demand = guard(is_constant(e), varies(i))
+    yield rewrite(gather(e, i + c, a), gather(rest, i, a), demand, because="forgets what is in front")

@@ -67,12 +67,5 @@ UNNOTICED: dict[str, int] = {
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""
 
-STILL_REFUSED: dict[str, str] = {
-    "padding.pad_into_average_pool": r"AveragePool\(pad\(|, 0\] became",  # of no pixel onnxruntime makes one
-    "recurrent.shift_into_bias": r"'GRU'",  # of gates that grow, in which roundings do
-    "reduction.reduction_is_global_pool": "pool_attributes",  # of an image without pixels
-}
-"""Laws that the gate refuses on some of its terms, and what its message says of these: no model shows it."""
-
 GROWS_ALONE = frozenset({"transpose.through_conv", "transpose.through_conv_transpose"})
 """Laws that end beside those only that make their terms one: transposes in a row are one by another law."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -79,10 +80,13 @@ def move_weights(model: onnx.ModelProto, generator: np.random.Generator) -> onnx
     """A copy of the model whose float initializers and constants are moved, most whole numbers excepted.
 
     Whole numbers are exponents, scales of a resize, bounds and masks, which mean exactly what they say.
-    Those that are added are moved as well: what is added to them is lost below their last place.
+    Those that are added are moved as well: what is added to them is lost below their last place.  And each
+    node that reads a small weight has it moved by itself: of a shift that is added and taken away again
+    nothing is left, but for what was rounded between.
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
+    _read_apart(copy.graph)
     added = _added(copy.graph)
     tensors = [(tensor.name, tensor) for tensor in copy.graph.initializer]
     for node in copy.graph.node:
@@ -101,6 +105,30 @@ def move_weights(model: onnx.ModelProto, generator: np.random.Generator) -> onnx
         name = tensor.name
         tensor.CopyFrom(numpy_helper.from_array(np.asarray(made, array.dtype).reshape(array.shape), name))
     return copy
+
+
+MOST_APART = 2**16
+"""Elements of a weight of which each node that reads it has a copy."""
+
+
+def _read_apart(graph: onnx.GraphProto) -> None:
+    """Give each node of a graph that reads a small float initializer, but the first, a copy of it."""
+    weights = {
+        tensor.name: tensor
+        for tensor in graph.initializer
+        if tensor.data_type in _MOVABLE_WEIGHTS
+        and tensor.data_location != onnx.TensorProto.EXTERNAL
+        and math.prod(tensor.dims) <= MOST_APART
+    }
+    read: set[str] = set()
+    for number, node in enumerate(graph.node):
+        for position, name in enumerate(node.input):
+            if name in weights and name in read:
+                apart = graph.initializer.add()
+                apart.CopyFrom(weights[name])
+                apart.name = f"{name}/{number}/{position}"
+                node.input[position] = apart.name
+            read.add(name)
 
 
 def _added(graph: onnx.GraphProto) -> set[str]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egraph_opt.verification import Verification, verify
-from egraph_opt.verification.moving import move_inputs
+from egraph_opt.verification.moving import move_inputs, move_weights
 from egraph_opt.verification.stability import judge, reproduces
 
 from .models import model, weight
@@ -178,3 +178,29 @@ def test_complex_numbers_are_moved_in_both_parts() -> None:
     assert isinstance(moved, np.ndarray)
     assert moved[0].real != 1 and moved[0].imag != 2 and abs(moved[0] - value[0]) < 1e-6
     assert moved[1] == 0
+
+
+BESIDE_A_SHIFT = "g (float[n, 8] x, float[n, 8] y) => (float[n, 8] z) {{ {} }}"
+
+
+def test_what_a_shift_swallows_may_be_there_where_it_is_taken_away_again() -> None:
+    """Of small inputs the original leaves 0: a result that has them is closer to what is meant."""
+    shift = {"c": np.full(8, 3.25, np.float32)}
+    body = "a = Add (x, c)\n b = Add (y, c)\n z = Sub (a, b)"
+    original = model(BESIDE_A_SHIFT.format(body), **shift)
+    assert verify(original, model(BESIDE_A_SHIFT.format("z = Sub (x, y)"))).status == "passed"
+    for wrong in ("z = Sub (y, x)", "z = Add (x, y)"):
+        assert verify(original, model(BESIDE_A_SHIFT.format(wrong))).status == "failed"
+
+
+def test_each_node_has_its_own_last_place_of_a_weight() -> None:
+    made = model(
+        BESIDE_A_SHIFT.format("a = Add (x, c)\n b = Add (y, c)\n z = Sub (a, b)"),
+        c=np.full(8, 3.25, np.float32),
+    )
+    moved = move_weights(made, np.random.default_rng(0))
+    arrays = [onnx.numpy_helper.to_array(tensor) for tensor in moved.graph.initializer]
+    assert len(arrays) == 2
+    assert not np.array_equal(*arrays)
+    assert all(np.allclose(array, 3.25, rtol=1e-6) for array in arrays)
+    assert [tensor.name for tensor in made.graph.initializer] == ["c"]

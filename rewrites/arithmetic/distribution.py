@@ -35,6 +35,10 @@ def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
     known, shift = g.constant([1e38, 2e38]), g.constant([1.5e38, 1e38])
     shifted = (known + shift) + (g.input((3, 2)) + g.constant(-3e38))
     yield g.near_miss(shifted + shift, why="shifted again, a constant would overflow")
+    image, kernel = (g.constant(np.full((1, 1, n, n), number)) for n, number in ((3, 3e38), (1, 1.0)))
+    varying = g.input((1, 1, 3, 3)) + g.constant(-3e38)
+    for known in (conv(image, kernel, none(), PLAIN) + varying, varying + conv(image, kernel, none(), PLAIN)):
+        yield g.near_miss(known + g.constant(2e38), why="a shifted Conv of constants would overflow")
     far, back, one = (g.constant(number) for number in (1e30, -1e30, 1.0))
     for shifted in ((x + one) + (far + back), (far + back) + (x + one)):
         yield g.near_miss(shifted, why="added to a large constant, nothing would be left of x")
@@ -65,7 +69,7 @@ def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, 
     yield rewrite(apart + c, (x + (a + c)) + y, *sound, once, because=FEWER)
     product, demand = conv(x, w, b, t), guard(is_constant(w), is_nonzero(c), varies(y))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
-    yield rewrite(apart + c, (product + c) + y, demand, because=why)
+    yield rewrite(apart + c, (product + c) + y, any_varies(x), demand, because=why)
 
 
 @hosted()

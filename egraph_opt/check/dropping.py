@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from egraph_opt.check.gate import ROUNDS
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import TrialBudget, tried
 from egraph_opt.check.trying import Trying
@@ -61,7 +62,7 @@ def _fails_on_an_example(trying: Trying) -> bool:
     examples = examples_of(trying.law)
     for example in sorted(examples, key=lambda each: each.fires):
         candidate = trying.candidate(example)
-        if candidate is not None and trying.verdicts([candidate])[0].failure is not None:
+        if candidate is not None and trying.verdicts([candidate], rounds=ROUNDS)[0].failure is not None:
             return True
     return False
 

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, Tensor
-from egraph_opt.operators import ConvWindow, conv
+from egraph_opt.operators import ConvWindow, conv, none, reshape
 from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import may_scale, overflows_nowhere, static_shape
 from egraph_opt.rewrites.conditions.combining import may_combine, no_larger
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import any_varies
+from egraph_opt.rewrites.convolution.outputs import PLAIN
 
 FEWER = "what is constant is folded, and fewer constants are better"
 
@@ -33,6 +35,13 @@ def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
     known, shift = g.constant([1e38, 2e38]), g.constant([1.5e38, 1e38])
     shifted = (known + shift) + (g.input((3, 2)) + g.constant(-3e38))
     yield g.near_miss(shifted + shift, why="shifted again, a constant would overflow")
+    image, kernel = (g.constant(np.full((1, 1, n, n), number)) for n, number in ((3, 3e38), (1, 1.0)))
+    varying = g.input((1, 1, 3, 3)) + g.constant(-3e38)
+    for known in (conv(image, kernel, none(), PLAIN) + varying, varying + conv(image, kernel, none(), PLAIN)):
+        yield g.near_miss(known + g.constant(2e38), why="a shifted Conv of constants would overflow")
+    far, back, one = (g.constant(number) for number in (1e30, -1e30, 1.0))
+    for shifted in ((x + one) + (far + back), (far + back) + (x + one)):
+        yield g.near_miss(shifted, why="added to a large constant, nothing would be left of x")
 
 
 @law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_large_shifts)
@@ -88,7 +97,7 @@ def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, 
     yield rewrite(apart + c, (x + (a + c)) + y, *sound, once, because=FEWER)
     product, demand = conv(x, w, b, t), guard(is_constant(w), is_nonzero(c), varies(y))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
-    yield rewrite(apart + c, (product + c) + y, demand, because=why)
+    yield rewrite(apart + c, (product + c) + y, any_varies(x), demand, because=why)
 
 
 @hosted()
@@ -122,7 +131,23 @@ def takes_in(w: Fact, s: Fact, x: Fact) -> bool:
     return w.const and s.const and s.is_static and s.splat != 1 and s.dtype in FLOATS and not x.const
 
 
-@law("constants", numerics="reassociates", kind="move")
+def _overflowing(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    s, less = g.constant(1e20), g.constant(0.02)
+
+    def products(kernel: tuple[int, ...]) -> Iterator[Any]:
+        """One with a weight that is too large for the scale, another with one that is not."""
+        for x, number in ((g.input((8, 4, 3, 3)) * less, 1e20), (g.input((8, 4, 3, 3)), 1e18)):
+            w = g.constant(np.full(kernel, number))
+            yield conv(x, w, none(), PLAIN) if len(kernel) == 4 else reshape(x, (72, 4)) @ w
+
+    for kernel in ((4, 2), (2, 4, 1, 1)):
+        large, small = products(kernel)
+        for whole in (large + small, small + large):
+            yield g.near_miss(whole * s, why="the products overflow and their sum need not")
+
+
+@law("constants", numerics="reassociates", kind="move", examples=_overflowing)
 def scale_of_products(
     x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, d: Tensor, t: ConvWindow, u: ConvWindow, s: Tensor
 ):

@@ -33,6 +33,9 @@ def _large_scales(rng: np.random.Generator) -> Iterator[Example]:
     known, scale = g.constant([3e20, 2e20]), g.constant([2e10, 3e10])
     product = (known * scale) * g.input((3, 2))
     yield g.near_miss(product * scale, why="scaled again, a constant would overflow")
+    huge, less = g.constant([3e24, 2e24]), g.constant([2e-10, 3e-10])
+    wide = (g.input((3, 2)) * g.constant(1e20)) * less
+    yield g.near_miss((huge * less) * wide, why="a constant times what varies would overflow")
 
 
 @law("constants", numerics="reassociates", kind="merge", uses=(affine, either_side), examples=_large_scales)

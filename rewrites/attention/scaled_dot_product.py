@@ -14,6 +14,7 @@ Where(c, Scores, -inf) = Scores + Where(c, 0, -inf)        where there is demand
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,19 @@ def masks_scores(m: Fact, q: Fact, k: Fact) -> bool:
     return broadcasts_into(m.shape, (*q.shape[:3], k.shape[2])) and m.dtype == q.dtype
 
 
-@law(kind="merge", source="algebra; T5 adds a bias of positions and a mask", uses=(either_side,))
+def _large_masks(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    q, k = (g.input((2, 2, 4, 4), HALF) for _ in range(2))
+    mask = g.constant(np.full((4, 4), 4e4, np.float16))
+    yield g.near_miss(scores(q, k, 1e4) + mask + mask, why="the sum of the masks overflows")
+
+
+@law(
+    kind="merge",
+    source="algebra; T5 adds a bias of positions and a mask",
+    uses=(either_side,),
+    examples=_large_masks,
+)
 def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: Float, i: Int, j: Int):
     """(Scores + m) + n = Scores + (m + n)"""
     given = scores(q, k, s)
@@ -271,6 +284,29 @@ def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
         (softmax("Softmax", scores(single[0], single[1], -0.5), LAST) @ single[2], "the scale is negative"),
         (softmax("Softmax", scores(*doubles, 30.0), LAST) @ doubles[0], "5.4772 is rounded to float32"),
     )
+    for whole in _rounded_roots(rng):
+        yield replace(whole, opset=23)
+
+
+def _rounded_roots(rng: np.random.Generator) -> Iterator[Example]:
+    """Where one of many keys has half of the weight, a root that is rounded shows."""
+    g, double, scale, count = Operands(rng), TensorProto.DOUBLE, 1.046875, 64
+
+    def about(first: float, others: float, many: int) -> Tensor:
+        """What varies a little around a number, and one of many around another."""
+        exact = np.full((1, 1, many, 1), others, np.float64)
+        exact[0, 0, 0] = first
+        varying = g.input(exact.shape, double) * g.constant(np.float64(0.01), double)
+        return varying + g.constant(exact, double)
+
+    q, k, v = about(1, 1, 4), about(math.log(count) / scale, 0, count), about(1, -1, count)
+    given, mask = scores(q, k, scale), g.constant(np.zeros((4, count)), double)
+    for whole in (
+        softmax("Softmax", given, LAST) @ v,
+        softmax("Softmax", given + mask, LAST) @ v,
+        masked_attention(q, k, v, mask, scale, 0),
+    ):
+        yield g.near_miss(whole, "1.023169 is rounded to float32")
 
 
 @law(kind="composite", source="ONNX, Attention", uses=(either_side, softmaxes), examples=_attention_examples)

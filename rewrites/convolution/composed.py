@@ -23,7 +23,6 @@ from egraph_opt.rewrites.conditions.channels import (
     LARGEST,
     SMALLEST,
     axes_of_a_row,
-    is_constant_bias,
     is_float_constant,
     is_no_computed_bias,
     known_elements,
@@ -171,8 +170,7 @@ def _in_a_row(x: Any, one: Any, other: Any) -> Iterator[tuple[Any, Any, Any, tup
     (v, b, u), (w, c, t) = one, other
     how = composed(v, w, u, t)
     moved = reshape(reduce("ReduceSum", reshape(w, how[7]), (3,), 0) @ reshape(b, how[8]), how[9])
-    sums = (is_constant_bias(b, v), may_sum(b, w, axes_of_a_row(w)))
-    biased = (*sums, pads_nothing(t), guard(is_no_computed_bias(c, w)))
+    biased = (may_sum(b, w, axes_of_a_row(w)), pads_nothing(t), guard(is_no_computed_bias(c, w)))
     for first, bias, present in ((b, total(moved, c), biased), (none(), c, ())):
         inner = conv(x, v, first, u)
         two = conv(inner, w, c, t)
@@ -230,6 +228,11 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (kernel, small, g.input((1, 4, 500, 500)), "two small kernels multiply less"),
     ):
         yield g.near_miss(conv(conv(of, first, none(), PLAIN), second, none(), PLAIN), why)
+    one, end, two = (
+        g.constant(np.full((1, 1, 1, 1)[axis:], number)) for number, axis in ((1.0, 0), (3e38, 0), (2.0, 3))
+    )
+    shifted = conv(g.input((1, 1, 8, 8)), one, two, PLAIN)
+    yield g.near_miss(conv(shifted, end, none(), PLAIN), "the bias overflows")
 
 
 @law(

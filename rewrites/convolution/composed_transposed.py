@@ -14,9 +14,10 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, conv_transpose, none, reshape, transpose
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
+from egraph_opt.rewrites.conditions.channels import is_float_constant, is_no_computed_bias, static_shape
+from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.convolution.composed import FORGETS, is_little
-from egraph_opt.rewrites.convolution.composed_blocks import biases, is_point, kernels_without_groups
+from egraph_opt.rewrites.convolution.composed_blocks import is_point, kernels_without_groups
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 
@@ -103,7 +104,7 @@ def _behind(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law(examples=_behind)
+@law(uses=(totals,), examples=_behind)
 def point_behind_transposed(
     x: Tensor, v: Tensor, c: Tensor, u: ConvWindow, w: Tensor, b: Tensor, t: ConvWindow
 ):
@@ -112,11 +113,11 @@ def point_behind_transposed(
     matrix = reshape(w, how[0])
     kernel = reshape(matrix @ reshape(v, how[1]), how[4])
     moved = reshape(matrix @ reshape(c, how[2]), how[3])
-    conditions = is_bias_of_transposed(c, v), is_constant_bias(b, w)
-    for inner, outer, bias, known in biases(c, b, (moved, b), conditions):
-        before = conv(conv_transpose(x, v, inner, u), w, outer, t)
+    for inner, bias, known in ((none(), b, ()), (c, total(moved, b), (is_bias_of_transposed(c, v),))):
+        before = conv(conv_transpose(x, v, inner, u), w, b, t)
         behind = conv_transpose(x, kernel, bias, u)
-        yield rewrite(before, behind, *known, guard(is_worth_joining(v, w, before, how)), because=FORGETS)
+        worth = guard(is_no_computed_bias(b, w), is_worth_joining(v, w, before, how))
+        yield rewrite(before, behind, *known, worth, because=FORGETS)
 
 
 def _in_front(rng: np.random.Generator) -> Iterator[Example]:

@@ -7,6 +7,7 @@ Conv(x * s + c, W, b) = Conv(x + c / s, W * s, b)   with padding, where c / s is
 Scales and shifts have one number, or one number per channel.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -128,11 +129,19 @@ def _examples(build: Any, pads: int | None, cases: Callable[[Operands, Any], Ite
     return examples
 
 
-def _in_rings(examples: Examples, build: Callable[[Any, Any], Any], number: float, why: str) -> Examples:
-    """Further near-misses: a constant that is a number here and there, in front of a Conv that pads."""
+def _all_of(*several: Examples) -> Examples:
+    """The examples of several generators."""
 
-    def more(rng: np.random.Generator) -> Iterator[Example]:
-        yield from examples(rng)
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        return itertools.chain.from_iterable(each(rng) for each in several)
+
+    return examples
+
+
+def _in_rings(build: Callable[[Any, Any], Any], number: float, why: str) -> Examples:
+    """Near-misses: a constant that is a number here and there, in front of a Conv that pads."""
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         c = g.constant(np.reshape([number, 1.0, number, 3.0], (4, 1, 1)))
         for groups in (1, 2):
@@ -140,7 +149,7 @@ def _in_rings(examples: Examples, build: Callable[[Any, Any], Any], number: floa
             weight = g.random(6, 4 // groups, 1, 1)
             yield g.near_miss(conv(build(g.input((1, 4, 3, 4)), c), weight, none(), ring), why)
 
-    return more
+    return examples
 
 
 def _foreign(g: Operands, x: Any) -> Iterator[Case]:
@@ -160,14 +169,36 @@ def _foreign_scale(g: Operands, x: Any) -> Iterator[Case]:
     yield x, g.random(5, 1, 1, 1), "it makes x bigger"
 
 
+def _overflowing_scale(rng: np.random.Generator) -> Iterator[Example]:
+    g, ring = Operands(rng), replace(PLAIN, pads=(1, 1, 1, 1))
+    scaled = g.input((1, 4, 3, 4)) * g.constant(np.full((4, 1, 1), 1e20)) + g.constant(1e10)
+    for groups in (1, 2):
+        w = g.constant(np.full((6, 4 // groups, 1, 1), 1e20))
+        term = conv(scaled, w, none(), replace(ring, group=groups))
+        yield g.near_miss(term, why="the scaled weight overflows")
+
+
+def _foreign_biases(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for groups in (1, 2):
+        x, c = g.input((1, groups, 3, 4)), g.constant(np.full((groups, 1, 1), 2.0))
+        w, window = g.constant(np.full((2, 1, 1, 1), 3e38)), replace(PLAIN, group=groups)
+        yield g.near_miss(conv(x + c, w, none(), window), why="what is added to the bias overflows")
+        kernel = g.random(2, 1, 1, 1)
+        if groups == 1:
+            scaled = kernel * reshape(c, (1, 1, 1, 1))
+        else:
+            scaled = reshape(reshape(kernel, (2, 1, 1, 1, 1)) * reshape(c, (2, 1, 1, 1, 1)), (2, 1, 1, 1))
+        bias = g.random(1) + reduce("ReduceSum", scaled, (1, 2, 3), 0)
+        yield g.near_miss(conv(x, kernel, bias, window), why="one number is added to all sums")
+
+
 @law(
     source="Ascend auto-optimizer, BNFolding",
     uses=(chains,),
-    examples=_in_rings(
+    examples=_all_of(
         _examples(lambda x, c, k: x * c[k % 3], None, _foreign),
-        lambda x, c: x * c,
-        np.inf,
-        "pads are no infinity times 0",
+        _in_rings(lambda x, c: x * c, np.inf, "pads are no infinity times 0"),
     ),
 )
 def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
@@ -180,11 +211,10 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 
 @law(
     uses=(chains, totals),
-    examples=_in_rings(
+    examples=_all_of(
         _examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift),
-        lambda x, c: x + c,
-        2.0,
-        "pads are not shifted",
+        _in_rings(lambda x, c: x + c, 2.0, "pads are not shifted"),
+        _foreign_biases,
     ),
 )
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
@@ -200,11 +230,10 @@ def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 @law(
     kind="move",
     uses=(chains,),
-    examples=_in_rings(
+    examples=_all_of(
         _examples(lambda x, c, k: x * c[k % 3] + c[(k + 1) % 3], 1, _foreign_scale),
-        lambda x, c: x * c + c,
-        0.0,
-        "a scale of 0",
+        _in_rings(lambda x, c: x * c + c, 0.0, "a scale of 0"),
+        _overflowing_scale,
     ),
 )
 def scale_below_shift(x: Tensor, s: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):

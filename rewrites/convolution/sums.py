@@ -37,6 +37,7 @@ from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constan
 from egraph_opt.rewrites.conditions.channels import axes_of_a_row, is_present, overflows_nowhere, product_fits
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.conditions.values import all_vary, any_varies
+from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
 law = laws_of(
@@ -101,7 +102,18 @@ def fits_in_sums(x: Fact, w: Fact) -> bool:
     return not (x.const and w.const) or product_fits(w, x, axes_of_a_row.function(w))
 
 
-@law(uses=(totals,))
+def _large_weights(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input((1, 1, 4, 4)), g.constant(np.full((1, 1, 4, 4), 2.0))
+    large, small = (g.constant(np.full((2, 1, 1, 1), number)) for number in (3e38, 1e-10))
+    for z in (x + y, y + x):
+        yield g.near_miss(conv(z, large, none(), PLAIN), why="what a constant adds overflows")
+    far = g.constant(np.full((1, 1, 4, 4), 3e38))
+    parts = conv(far, small, none(), PLAIN) + conv(far, small, g.input((2,)), PLAIN)
+    yield g.near_miss(parts, why="the sum of the constants overflows")
+
+
+@law(uses=(totals,), examples=_large_weights)
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
     one, other = conv(x, w, b, u), conv(y, w, c, u)

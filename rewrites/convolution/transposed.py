@@ -10,8 +10,10 @@ A shift in front is none behind: how many elements of the kernel reach an elemen
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, hosted, laws_of
+from egraph_opt.laws import Example, Operands, equal, hosted, laws_of
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv_transpose, reshape
@@ -85,7 +87,18 @@ def shift_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWind
         yield equal(conv_transpose(x, w, bias, window) + c, conv_transpose(x, w, shifted, window))
 
 
-@law(uses=(chains,))
+def _overflowing(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w = (g.constant(np.full(dims, n)) for dims, n in (((1, 4, 3), 1e20), ((4, 6, 3), 1e-15)))
+    s, line = g.constant(1e20), ConvWindow((1,), (0, 0), (1,))
+    for term in (
+        conv_transpose(x * s, w, g.input((6,)), line),
+        conv_transpose(x, w * reshape(s, (1, 1, 1)), g.input((6,)), line),
+    ):
+        yield g.near_miss(term, why="a constant that is scaled overflows")
+
+
+@law(uses=(chains,), examples=_overflowing)
 def scale_before_conv_transpose(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """ConvTranspose(x * s, W, b) = ConvTranspose(x, W * s, b)"""
     weight = w * reshape(c, scale_of_columns(x, w, c))

@@ -17,7 +17,7 @@ import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, approximate, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, approximate, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import exp, varies
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
 from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary, where
@@ -206,7 +206,7 @@ def double_in_float(
     for bias in ((), (b,)):
         yield _narrowed(lambda x, y, *b: gemm(x, y, *(b or [none()]), products), x, y, *bias)
         yield _narrowed(lambda x, y, *b: conv(x, y, *(b or [none()]), window), x, y, *bias)
-    yield _narrowed(lambda *five: batchnorm(*five, e), x, y, b, m, v, sound=varies(x))
+    yield _narrowed(lambda *five: batchnorm(*five, e), x, y, b, m, v, sound=guard(varies(x)))
 
 
 @law(
@@ -218,4 +218,4 @@ def steep_in_float(op: String, x: Tensor, y: Tensor, s: Settings):
     """op(x) = Cast_64(op(Cast_32(x))) in float64, of what jumps or is steep; comparisons likewise"""
     yield _narrowed(lambda x: unary(op, s, x), x, sound=is_steep(op))
     compared = binary(op, _single(x), _single(y))
-    yield rewrite(binary(op, x, y), compared, are_double(x, y), is_comparison(op), because=ROUNDED)
+    yield rewrite(binary(op, x, y), compared, guard(are_double(x, y)), is_comparison(op), because=ROUNDED)

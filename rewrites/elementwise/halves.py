@@ -93,6 +93,8 @@ def _sum_examples(rng: np.random.Generator) -> Iterator[Example]:
             (n * c - relu(x), "the upper half is negated"),
         )
     yield g.near_miss(relu(x) + relu(x) * c, why="the upper half twice")
+    far = g.constant(np.full(3, 3e38))
+    yield g.near_miss(relu(x) - (x - _size(x)) * far, why="twice the number is infinite")
 
 
 @law(examples=_sum_examples, uses=(negative_parts, either_side))

@@ -47,6 +47,7 @@ def _sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
         (z * exp(x) / (exp(x) + half), "not plus 1"),
         (z * exp(x) / (exp(x) + g.constant(np.ones((4, 1, 1)))), "broadcasting makes it bigger"),
         (exp(x) / (exp(x) + half), "not plus 1"),
+        (exp(x) / (exp(x) + g.constant(np.ones((4, 1, 1)))), "broadcasting makes it bigger"),
         (z / (exp(x) + half), "not plus 1"),
         (z / (exp(x) + g.constant(np.ones((4, 1, 1)))), "broadcasting makes it bigger"),
     )
@@ -202,7 +203,8 @@ def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.all_fire(
         where(binary("Greater", x, far), x, soft), where(binary("LessOrEqual", x, far), soft, x)
     )
-    two, half, wider = g.constant([2.0]), g.constant(0.5), g.constant(np.full((4, 1, 1), 2.0))
+    two, half = g.constant([2.0]), g.constant(0.5)
+    wider, narrower = (g.constant(np.full((4, 1, 1), number)) for number in (2.0, 0.5))
     steep, twice = softplus(x * two) * half, x * two
     yield from g.all_fire(
         where(binary("Greater", twice, far), x, steep), where(binary("LessOrEqual", twice, far), steep, x)
@@ -212,13 +214,12 @@ def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
             (near, steep, "they differ above 1"),
             (far, softplus(twice) * two, "no reciprocal"),
             (wide, steep, "broadcasting makes it bigger"),
-            (far, softplus(twice) * g.constant(np.full((4, 1, 1), 0.5)), "broadcasting makes it bigger"),
         ):
             branches = (x, function) if order == "Greater" else (function, x)
             yield g.near_miss(where(binary(order, twice, bound), *branches), why=why)
-        broad = softplus(x * wider) * half
-        branches = (x, broad) if order == "Greater" else (broad, x)
-        yield g.near_miss(where(binary(order, x * wider, far), *branches), why="broadcasting makes it bigger")
+        for y, function in ((twice, softplus(twice) * narrower), (x * wider, softplus(x * wider) * half)):
+            branches = (x, function) if order == "Greater" else (function, x)
+            yield g.fires(where(binary(order, y, far), *branches))
     yield from g.near_misses(
         (where(binary("Greater", x, near), x, soft), "they differ above 2"),
         (where(binary("Less", x, near), soft, x), "they differ above 2"),
@@ -236,7 +237,7 @@ def softplus_below(x: Tensor, a: Tensor, b: Tensor, c: Tensor, op: String):
     Likewise Where(x * b > c, x, Softplus(x * b) / b).
     """
     steep, far = softplus(x * b) * a, binary(op, x * b, c)
-    scaled = (are_reciprocal(a, b), fits(a, x), fits(b, x), fits(c, x))
+    scaled = (are_reciprocal(a, b), fits(c, x))
     for choice, order in ((where(far, x, steep), "Greater"), (where(far, steep, x), "Less")):
         yield rewrite(choice, steep, is_beyond(x, c, op, order), *scaled, because="forgets c")
     soft, holds = softplus(x), binary(op, x, c)

@@ -242,7 +242,13 @@ def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
         (relu(x) + clip(None, 1.0, below), "another bound"),
         (relu(x) + clip(None, 0.0, exp(x) + one), "plus 1"),
         (where(binary("Greater", x, zero), x, exp(clip(None, 0.0, x)) + one), "plus 1"),
-        (where(binary("Greater", x, zero), x, exp(clip(None, 1.0, x)) + g.constant(-1.0)), "another bound"),
+        *(
+            (
+                where(binary("Greater", x, zero), x, exp(clip(None, bound, x)) + g.constant(-1.0)),
+                "another bound",
+            )
+            for bound in (1.0, -1.0)
+        ),
         (
             where(binary("Greater", x, zero), x, exp(clip(None, 0.0, x)) + wide),
             "broadcasting makes it bigger",

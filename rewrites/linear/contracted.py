@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
@@ -92,6 +93,10 @@ def _constants(rng: np.random.Generator) -> Iterator[Example]:
         (concat(listed(x, c), 2) @ g.input((6, 3)), "the matrix varies"),
         (concat(listed(x, g.constant(np.full((2, 5, 2), 1e30))), 2) @ (w * g.constant(1e30)), "it overflows"),
     )
+    x, large = g.input((2, 5, 1), TensorProto.FLOAT16), g.constant(np.full((2, 5, 1), 300, np.float16))
+    for side in (0, 1):
+        column = g.constant(np.reshape((300, -6e4) if side else (-6e4, 300), (2, 1)).astype(np.float16))
+        yield g.near_miss(concat(_pair(x, large, side), 2) @ column, why="the product of constants overflows")
 
 
 @law(examples=_constants)
@@ -116,6 +121,12 @@ def _images(rng: np.random.Generator) -> Iterator[Example]:
         (conv(concat(listed(x, g.random(2, 3, 2, 6)), 2), g.random(4, 3, 3, 3), b, RING), "along rows"),
         (conv(twice, g.random(4, 3, 3, 3), none(), halves), "of two groups"),
     )
+    point = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
+    x, large = g.input((2, 1, 3, 3), TensorProto.FLOAT16), g.constant(np.full((2, 1, 3, 3), 300, np.float16))
+    for side in (0, 1):
+        row = g.constant(np.reshape((300, -6e4) if side else (-6e4, 300), (1, 2, 1, 1)).astype(np.float16))
+        image = concat(_pair(x, large, side), 1)
+        yield g.near_miss(conv(image, row, none(), point), why="the convolution of constants overflows")
 
 
 @law(examples=_images)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
@@ -120,7 +121,21 @@ def without(s: GemmSettings, name: str) -> GemmSettings:
     return replace(s, **{name: 1.0})  # type: ignore[arg-type]
 
 
-@law("gemm", numerics="reassociates", kind="split", serves="arithmetic", source="the definition of Gemm")
+def _scaled_constants(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w = g.input((8, 1), TensorProto.FLOAT16), g.constant(np.full((1, 2), -6e4, np.float16))
+    c, settings = g.constant(np.full(2, 300, np.float16)), replace(PLAIN, beta=300.0)
+    yield g.near_miss(gemm(x, w, c, settings), why="the scaled constant overflows")
+
+
+@law(
+    "gemm",
+    numerics="reassociates",
+    kind="split",
+    serves="arithmetic",
+    source="the definition of Gemm",
+    examples=_scaled_constants,
+)
 def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
     whole, sound = gemm(a, b, c, s), are_gemm_operands(a, b)

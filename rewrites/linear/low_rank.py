@@ -59,10 +59,13 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     large = g.constant(np.full((6, 2), 1e20)), g.constant(np.full((2, 5), 1e20))
     huge, shift = (x @ large[0]) @ large[1], g.random(5)
     behind_shift = (x @ w + shift) + huge, (huge + shift) + x @ w
+    column, behind_vector = square @ g.random(4), (square @ g.random(4, 4)) @ g.random(4, 4)
     yield from g.near_misses(
         (x @ w + (g.input(("N", 4, 6)) @ a) @ b, "two left operands"),
         (x @ w * update, "no sum"),
-        (square @ g.random(4) + (square @ g.random(4, 4)) @ g.random(4, 4), "W is a vector"),
+        (column + behind_vector, "W is a vector"),
+        ((column + g.random(4)) + behind_vector, "W is a vector"),
+        ((behind_vector + g.random(4)) + column, "W is a vector"),
         (square @ g.random(4, 4) + (square @ g.random(4)) @ g.random(4, 4), "A is a vector"),
         (x @ w + (x @ g.input((6, 2))) @ b, "a factor is no constant"),
         *(

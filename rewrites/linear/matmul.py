@@ -196,6 +196,10 @@ def _infinite_scalar(rng: np.random.Generator) -> Iterator[Example]:
     x, y, infinity = g.input((3, 4)), g.input((4, 5)), g.constant(np.inf)
     for product in ((x @ y) * infinity, (x * infinity) @ y):
         yield g.near_miss(product, why="a sum of infinities of both signs is none")
+    huge, less, two = g.constant(np.full((3, 4), 3e38)), y * g.constant(0.01), g.constant(2.0)
+    yield g.near_miss((huge @ less) * two, why="a constant that is scaled overflows")
+    scaled = (g.constant(np.full((3, 4), 1e24)) * g.constant(1e-10)) @ (y * g.constant(1e20))
+    yield g.near_miss(scaled, why="a product with a constant overflows where it is not scaled")
 
 
 @law(kind="move", uses=(affine, factors), examples=_infinite_scalar)

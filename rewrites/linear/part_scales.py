@@ -152,6 +152,11 @@ def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
         for view, axis in ((product, 2), (heads, 2), (transpose(heads, (2, 0, 3, 1, 4)), 0)):
             scaled_part = slice_(view, ((axis, 0, 1, 1),)) * factor
             yield g.near_miss(scaled_part - slice_(view, ((axis, 1, 2, 1),)), why="their product is infinite")
+    ones, end, two = x @ g.constant(np.full((5, 12), 0.1)), g.constant(3e38), g.constant(np.full(12, 2.0))
+    heads = reshape(ones + two, ("N", "L", 3, 2, 2))
+    for view, axis in ((ones + two, 2), (heads, 2), (transpose(heads, (2, 0, 3, 1, 4)), 0)):
+        first, second = (slice_(view, ((axis, k, k + 1, 1),)) for k in (0, 1))
+        yield g.near_miss(first * end - second, why="the scaled bias is infinite")
     part = slice_(y, ((2, 0, 4, 1),))
     yield g.fires(part * s - slice_(y, ((2, 2, 6, 1),)))
     yield from g.near_misses(

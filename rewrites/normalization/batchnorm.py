@@ -290,12 +290,29 @@ def scale_after_batchnorm(
     yield rewrite(batchnorm(x, s, b, m, v, eps) * c, whole, stays_below(s, c, m, v, eps), because=why)
 
 
-@law("batchnorm", numerics="reassociates", kind="fuse")
+LARGEST_SHIFT = 1e9
+"""Of numbers that are greater two may take each other away, and leave nothing of what is between them."""
+
+
+@hosted()
+def are_ordinary(s: Fact, b: Fact, c: Fact) -> bool:
+    """No element of these constants is very large, as far as they are known."""
+    return all(abs(v) < LARGEST_SHIFT for f in (s, b, c) for v in known_elements(f) or ())
+
+
+def _overflowing_bias(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    ones, far, zeros = (g.constant(np.full(3, number)) for number in (1.0, 2e38, 0.0))
+    y = batchnorm(g.input((2, 3, 4, 4)), g.constant(np.full(3, -2e38)), far, zeros, ones, 1e-5)
+    yield g.near_miss(y + g.constant(2e38), why="the bias overflows")
+
+
+@law("batchnorm", numerics="reassociates", kind="fuse", examples=_overflowing_bias)
 def shift_after_batchnorm(
     x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: Float, c: Tensor
 ):  # fmt: skip
     """BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)"""
     bias = b + reshape(c, shift_behind(x, s, b, c))
     whole = batchnorm(x, s, bias, m, v, eps)
-    why = "every part of a bias would come out"
-    yield rewrite(batchnorm(x, s, b, m, v, eps) + c, whole, varies(x), because=why)
+    known, why = (are_ordinary(s, b, c), guard(varies(x))), "every part of a bias would come out"
+    yield rewrite(batchnorm(x, s, b, m, v, eps) + c, whole, known, because=why)

@@ -28,10 +28,9 @@ from egraph_opt.operators import (
     reshape,
     unary,
 )
-from egraph_opt.rewrites.conditions.channels import known_elements
 from egraph_opt.rewrites.conditions.operands import either_side
 from egraph_opt.rewrites.elementwise.identities import quotients
-from egraph_opt.rewrites.normalization.batchnorm import scale_behind, shift_behind
+from egraph_opt.rewrites.normalization.batchnorm import are_ordinary, scale_behind, shift_behind
 from egraph_opt.rewrites.normalization.layer_norm import KEPT, PARTS, epsilon_of_square
 
 law = laws_of("normalization", numerics="reassociates", kind="fuse", serves="launches")
@@ -125,6 +124,9 @@ def _behind(op: str) -> Any:
         large = g.constant(np.full(6, 1e20))
         far = binary(op, instance_norm(x, large, large, 1e-5), g.constant(-1e20))
         yield g.near_miss(far, why="large numbers take each other away, or overflow")
+        low, high = (g.constant(np.full(6, number)) for number in (-2e38, 2e38))
+        beyond = binary(op, instance_norm(x, low, high, 1e-5), g.constant(2e38))
+        yield g.near_miss(beyond, why="the bias overflows")
 
     return examples
 
@@ -135,16 +137,6 @@ def scale_of_instances(x: Tensor, s: Tensor, b: Tensor, e: Float, c: Tensor):
     factor = reshape(c, scale_behind(x, s, b, c))
     whole = instance_norm(x, s * factor, b * factor, e)
     yield rewrite(instance_norm(x, s, b, e) * c, whole, because="every factor of a scale would come out")
-
-
-LARGEST_SHIFT = 1e9
-"""Of numbers that are greater two may take each other away, and leave nothing of what is between them."""
-
-
-@hosted()
-def are_ordinary(s: Fact, b: Fact, c: Fact) -> bool:
-    """No element of these constants is very large, as far as they are known."""
-    return all(abs(v) < LARGEST_SHIFT for f in (s, b, c) for v in known_elements(f) or ())
 
 
 @law(examples=_behind("Add"))

@@ -80,7 +80,14 @@ def spread_of(x: Tensor, a: Axes, k: Flag) -> tuple[Tensor, Tensor]:
     return mean(x * x, a, k) - centre * centre, mean(away * away, a, k)
 
 
-@law("normalization", numerics="reassociates", serves="accuracy")
+def _level(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    spelled, _ = spread_of(g.constant(np.full((20, 2), 1e-4)), (1,), 0)
+    root = sqrt(spelled + g.input((20,)) * g.constant(0.0))
+    yield g.near_miss(root, why="of a level constant rounding leaves less than 0")
+
+
+@law("normalization", numerics="reassociates", serves="accuracy", examples=_level)
 def variance(x: Tensor, c: Tensor, a: Axes, k: Flag):
     """Sqrt(ReduceMean(x * x) - ReduceMean(x)^2 + c) = Sqrt(ReduceMean((x - ReduceMean(x))^2) + c)
 
@@ -208,6 +215,15 @@ def _overflowing(rng: np.random.Generator) -> Iterator[Example]:
     m = mean(x, (1,))
     for term in (x * i + (b - m * i), (x - m) * i + b):
         yield g.near_miss(term, why="the products of the constants overflow")
+    b = (g.input((2, 4)) * g.constant(0.01) - g.constant(2.0)) * g.constant(1e19) * g.constant(1e19)
+    known = g.constant(np.multiply([[3.0, -3.0, -3.0, -3.0]], 1e23))
+    varying = (g.input((2, 4)) * g.constant(0.01) + g.constant([2.5, -2.0, -2.0, -2.0])) * g.constant(1e14)
+    for x, i in ((known, g.constant(1e15)), (varying, g.constant(1.3e24))):
+        apart = x * i + (b - mean(x, (1,)) * i)
+        yield g.near_miss(apart, why="the differences overflow, and the products do not")
+    level, b = g.input((2, 3)) * g.constant(1e9) + g.constant(1e15), g.input((2, 3))
+    large = (level - mean(level, (1,))) * g.constant(1e24) + b
+    yield g.near_miss(large, why="the products with what is level overflow, and their differences do not")
 
 
 @law(

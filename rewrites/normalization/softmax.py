@@ -118,6 +118,7 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input((1, 4))
     yield g.near_miss(softmax("Softmax", x - g.input((3, 1)), 1), why="the shift makes x bigger")
+    yield g.near_miss(softmax("Softmax", x + g.input((3, 1)), 1), why="the shift makes x bigger")
     yield g.near_miss(softmax("Softmax", x - g.input((4,)), 1), why="it is another one along the axis")
     yield g.near_miss(softmax("Softmax", x - g.constant(3e38), 1), why="nothing is left of x")
     yield g.near_miss(softmax("Softmax", x + g.constant(-3e38), 1), why="nothing is left of x")

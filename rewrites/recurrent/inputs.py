@@ -88,6 +88,12 @@ def _projected(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(
         output(example_layer(g, "GRU", x @ g.random(5, 3, 3)), 1), why="V is a stack of matrices"
     )
+    large, two, nothing = g.constant(np.full((1, 2, 3), 1e38)), g.constant(np.full((3, 3), 2.0)), none()
+    of_large = listed(large, g.random(1, 2, 2), nothing, nothing)
+    layer = RecurrentLayer("RNN", (("direction", "forward"), ("hidden_size", 2)))
+    yield g.near_miss(
+        output(recurrent(x @ two, of_large, nothing, nothing, nothing, layer), 0), why="the weight overflows"
+    )
     long = (g.input((1, 1, 9000)) * g.random(1, 1, 9000)) @ g.random(9000, 3)
     yield g.near_miss(output(example_layer(g, "GRU", long), 1), why="the weight would be large")
 
@@ -204,6 +210,12 @@ def _shifted(rng: np.random.Generator) -> Iterator[Example]:
     for bias in (g.input((1, 6)), none()):
         layer = recurrent(long, listed(*weights, bias, none()), none(), none(), none(), growing)
         yield g.near_miss(output(layer, 0), why="a gate lets through more than there is")
+    large, far = g.constant(np.full((1, 2, 3), 3e38)), fixed_steps(g, 5) + g.constant(2.0)
+    layer = RecurrentLayer("RNN", (("direction", "forward"), ("hidden_size", 2)))
+    for bias in (none(), g.random(1, 4)):
+        of_large = listed(large, g.random(1, 2, 2), bias, none())
+        saturated = output(recurrent(far, of_large, none(), none(), none(), layer), 0)
+        yield g.near_miss(saturated, why="the bias overflows")
 
 
 @law(examples=_shifted, uses=(affine,))

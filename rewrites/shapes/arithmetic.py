@@ -10,6 +10,7 @@ Together these cut every chain of shape arithmetic whose result is a dim of some
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,9 @@ def _input_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(concat(listed(shape_of(x, 0, 1), g.constant(np.array([3])), shape_of(x, 2, 3)), 0))
     yield g.fires(gather(shape_of(x + x, 0, 3), g.constant(np.array(2)), 0))
     yield g.near_miss(relu(x), why="there is no shape")
+    whole = shape_of(relu(x), 0, 3)
+    for part in (slice_(whole, ((0, 1, 3, 1),)), gather(whole, g.constant(np.array(2)), 0)):
+        yield replace(g.fires(part), opset=13)
     g = Operands(rng)
     x = g.input(("N",))
     yield g.near_miss(shape_of(concat(listed(x, x), 0), 0, 1), why="no input has that dim")
@@ -220,9 +224,9 @@ def dims_of_input(v: Tensor, x: Tensor):
     end = _end(fact(v), start)
     direct = _has_range(x, start, end, opset())
     cut = slice_(shape_of(x, 0, _rank_of(x)), _one_slice(start, end))
-    for part, condition in ((shape_of(x, start, end), direct), (cut, guard(absent(direct)))):
+    for part, way in ((shape_of(x, start, end), direct), (cut, absent(direct))):
         for rank, whole in ((1, part), (0, reshape(part, ()))):
-            found = (source(x), _has_rank(fact(v), rank), condition)
+            found = (source(x), _has_rank(fact(v), rank), guard(way))
             yield rule(*found, then=union(v, whole), because="forgets what computed them")
 
 

@@ -82,6 +82,9 @@ def _sums(rng: np.random.Generator) -> Iterator[Example]:
         (big(x, CROP, roi=roi) + big(y, CROP, roi=roi), "what is beyond is counted twice"),
         (binary("Add", *(big(v, LINEAR) for v in whole)), "means of integers are rounded"),
     )
+    less = g.constant(np.array((1, 1, 0.4, 1), np.float32))
+    pair = big(g.input((1, 4, 3, 5)), scales=less) + big(g.input((1, 4, 1, 5)), scales=less)
+    yield g.near_miss(pair, why="of one row nothing is left")
 
 
 @law(examples=_sums)

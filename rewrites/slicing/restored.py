@@ -153,6 +153,12 @@ def is_same_along(axis: Axis, x: Fact, y: Fact) -> bool:
 
 
 @hosted()
+def are_in_order(x: Fact, i: Fact, axis: Axis) -> bool:
+    """The indices permute x along the axis: a PRelu of one of its elements may not have all as its slope."""
+    return order_of.function(x, i, axis) is not None
+
+
+@hosted()
 def are_as_long(x: Fact, y: Fact, i: Fact, axis: Axis) -> bool:
     """The indices permute both along the axis."""
     return None not in (order_of.function(x, i, axis), order_of.function(y, i, axis))
@@ -168,11 +174,14 @@ def _operand_examples(rng: np.random.Generator) -> Iterator[Example]:
         rolled * gather(g.input(("N", 5, 4)), i, 1),
     ):
         yield g.fires(gather(y, back, 1))
+    sloped = binary("PRelu", g.input(("N", 1, 4)), gather(x, constant_indices(g, [3]), 1))
     yield from g.near_misses(
+        (sloped, "a slope may not widen"),
         (gather(rolled + g.input(("N", 5, 4)), back, 1), "the other operand varies along the axis"),
         (gather(rolled + gather(x, constant_indices(g, [1, 0, 2, 3, 4]), 1), back, 1), "two orders"),
         (gather(gather(g.input((5,)), i, 0) + g.input((5, 1)), back, 0), "the other operand has more axes"),
         (gather(rolled + gather(g.input(("N", 6, 4)), i, 1), back, 1), "of the other one a part is taken"),
+        (gather(gather(g.input((2, 5, 5)), i, 1) + gather(g.input((5, 5)), i, 1), back, 1), "another axis"),
     )
 
 
@@ -184,7 +193,7 @@ def operands_in_order(op: String, x: Tensor, y: Tensor, i: Tensor, a: Axis, k: I
     """
     demand, permuted = guard(restored(a, order_of(x, i, a)), varies(x)), gather(x, i, a)
     alone = gather(beside(op, x, y, k), i, a)
-    along = is_vector(i), is_same_along(a, x, y)
+    along = are_in_order(x, i, a), is_same_along(a, x, y)
     yield rewrite(beside(op, permuted, y, k), alone, *along, demand, because=DEMAND)
     both = gather(binary(op, x, y), i, a)
     alike = same_rank(x, y), are_as_long(x, y, i, a)

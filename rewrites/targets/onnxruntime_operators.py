@@ -10,6 +10,7 @@ where an operand has one user: then they are nothing new, and their prices say w
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -183,15 +184,21 @@ def _norm_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.near_miss(norm(x, s, *bias, axes, 1e-5), why="there is no sum")
         bias_of_any = shifted_layer_norm(x + y, s, g.input(("L",)), axes, 1e-5)
         yield g.near_miss(bias_of_any, why="how long the bias is, is not known")
+    g = Operands(rng)
+    x, y = (g.input((2, 5, 7)) * g.constant(0.0) + g.constant(number) for number in (0.1, 0.33))
+    for norm, *bias in ((layer_norm,), (shifted_layer_norm, g.random(7))):
+        level = g.near_miss(norm(x + y, g.random(7), *bias, (2,), 0.0), why="only rounding is left")
+        yield replace(level, opset=16)
 
 
 @law(RULESET, source="onnxruntime, SkipLayerNormalization", examples=_norm_examples, **SHARED)
 def norm_of_residual(x: Tensor, y: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer(x + y; s, b) = SkipLayerNormalization(x, y, s, b), without b and for RMS likewise"""
     z, mean, square = x + y, "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"
-    known = (is_positive(e), *kernel(is_residual(x, y, s, a, e)))
+    runs = kernel(is_residual(x, y, s, a, e))
+    known = (is_positive(e), *runs)
     yield rewrite(layer_norm(z, s, a, e), skip_norm(mean, x, y, s, none(), e), *known, because=ONE_WAY)
-    yield rewrite(rms_norm(z, s, a, e), skip_norm(square, x, y, s, none(), e), *known, because=ONE_WAY)
+    yield rewrite(rms_norm(z, s, a, e), skip_norm(square, x, y, s, none(), e), *runs, because=ONE_WAY)
     biased = skip_norm(mean, x, y, s, b, e)
     row = kernel(is_row(b, x))
     yield rewrite(shifted_layer_norm(z, s, b, a, e), biased, *known, row, because=ONE_WAY)

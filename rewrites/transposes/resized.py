@@ -6,6 +6,7 @@ Resize(Transpose_p(x)) = Transpose_p(Resize(x)) by the same factors along the ax
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
@@ -44,6 +45,11 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.near_misses(
         (resize(transpose(x, SWAP), roi, wide, none(), crop), "where it looks would move, too"),
         (resize(transpose(x, (0, 2, 1, 3)), none(), wide, none(), NEAREST), "channels move"),
+    )
+    whole, thrice = g.input((2, 3, 8, 9), TensorProto.INT8), g.constant(np.array((1, 1, 3, 6), np.float32))
+    yield from g.near_misses(
+        (resize(transpose(whole, SWAP), none(), thrice, none(), linear), "means of integers are rounded"),
+        (transpose(resize(whole, none(), thrice, none(), linear), SWAP), "means of integers are rounded"),
     )
 
 

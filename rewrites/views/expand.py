@@ -210,7 +210,7 @@ def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims, k: Int):
     z = among(wide, y, v, k)
     yield rewrite(z, narrow, brings(z, x, y, v), because="forgets the dims")
     alone = alone_brings(wide, z, x, y, v)
-    yield rewrite(z, _wide(narrow, t, dims), alone, because="each operand could be the one")
+    yield rewrite(z, _wide(narrow, t, dims), guard(alone), because="each operand could be the one")
 
 
 # --- one operand, several times -------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rule, union
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, rule, union
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Axes, Dims, Flag, Tensor
@@ -73,11 +73,14 @@ def _sums(rng: np.random.Generator) -> Iterator[Example]:
 @law(serves="launches", examples=_sums)
 def weighted_row(x: Tensor, y: Tensor, w: Tensor, a: Axes, k: Flag):
     """ReduceSum(x * w) = x @ w along the last axis, for a constant w"""
-    floats, total = (is_kernel_float(x), guard(varies(x))), reduce("ReduceSum", x * w, a, k)
+    total, floats = reduce("ReduceSum", x * w, a, k), is_kernel_float(x)
     column = reshape(w, column_of(w, x, a, k))
     same = union(w, reshape(column, known_dims(w)))  # where views are not composed there is one more else
-    yield rule(eq(y, total), *floats, then=(union(y, x @ column), same), inverse="weighted_row")
+    demand = guard(varies(x))
+    yield rule(
+        eq(y, total), kernel(floats), demand, then=(union(y, x @ column), same), inverse="weighted_row"
+    )
     parts = row_of(w, x)
     row = reshape(w, parts[0])
     total, same = reduce("ReduceSum", x * row, parts[1], parts[2]), union(w, reshape(row, known_dims(w)))
-    yield rule(eq(y, x @ w), *floats, then=(union(y, total), same), inverse="weighted_row")
+    yield rule(eq(y, x @ w), floats, demand, then=(union(y, total), same), inverse="weighted_row")

@@ -2,6 +2,7 @@
 
 Conv(x, W, b) + x = Conv(x, W + I, b)
 Conv(x, W, b) + x * s = Conv(x, W + diag(s), b)
+Conv(x, W, b) - x = Conv(x, W - I, b)        x - Conv(x, W, b) = Conv(x, I - W, -b)
 
 where I is 1 in the middle of the kernel that takes each channel to itself.
 """
@@ -15,11 +16,11 @@ from onnx import TensorProto
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
-from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.algebra import number_like, varies
 from egraph_opt.laws.sorts import DataType, Int, Pads, Tensor
 from egraph_opt.operators import ConvWindow, Literal, binary, cast, conv, literal, none, pad, reshape
 from egraph_opt.rewrites.conditions.chains import affine, chosen
-from egraph_opt.rewrites.conditions.channels import is_float_constant, is_shift, static_shape
+from egraph_opt.rewrites.conditions.channels import is_float_constant, is_present, is_shift, static_shape
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import fits
 from egraph_opt.rewrites.convolution.outputs import PLAIN, scale_of_rows
@@ -110,3 +111,28 @@ def identity_branch(x: Tensor, w: Tensor, b: Tensor, c: Tensor, d: Tensor, u: Co
         yield rewrite(beside("Add", y, branch, i), one, known, because=FORGETS)
         shifted = (*guard(is_shift(d), fits(d, y)), *chosen("Add", branch, d))
         yield rewrite(beside("Add", y, branch + d, i), one + d, known, shifted, because=FORGETS)
+
+
+def _differences(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input(("N", 4, 5, "L")), g.input(("N", 4, 5, "L"))
+    w, grouped = g.random(4, 4, 3, 3), ConvWindow((1, 1), (1,) * 4, (1, 1), 2)
+    for bias in (none(), g.random(4)):
+        for z in (conv(x, w, bias, RING), conv(x, g.random(4, 2, 3, 3), bias, grouped)):
+            yield from g.all_fire(z - x, x - z)
+        z = conv(x, w, bias, RING)
+        yield from g.near_misses((z - y, "two images"), (y - z, "two images"))
+        z = conv(x, g.random(1, 4, 3, 3), bias, RING)
+        yield from g.near_misses((z - x, "one channel is broadcast"), (x - z, "one channel is broadcast"))
+
+
+@law(source="DnCNN: what is subtracted is noise", examples=_differences)
+def identity_difference(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, W, b) - x = Conv(x, W - I, b), and x - Conv(x, W, b) = Conv(x, I - W, -b)"""
+    found, varying = identity_kernel(x, w, u), guard(varies(x))
+    ones = cast(binary("Equal", literal(found[0]), literal(found[1])), found[3])
+    kept = pad(ones, "constant", found[2], 0.0)
+    yield rewrite(conv(x, w, b, u) - x, conv(x, w - kept, b, u), varying, because=FORGETS)
+    for bias, negated, known in ((none(), none(), ()), (b, b * number_like(w, -1.0), (is_present(b),))):
+        one = conv(x, kept - w, negated, u)
+        yield rewrite(x - conv(x, w, bias, u), one, *known, varying, because=FORGETS)

@@ -2,6 +2,7 @@
 
 Where(Not(c), x, y) -> Where(c, y, x)
 Not(x < y) = x >= y, likewise the other comparisons        integers: NaN compares as false with everything
+Cast(c) == 0 -> Not(c)        Cast(c) == 1 -> c        Cast(c) > 0 -> c
 """
 
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
-from egraph_opt.laws.sorts import Name, String, Tensor
-from egraph_opt.operators import binary, where
+from egraph_opt.laws.sorts import DataType, Int, Name, String, Tensor
+from egraph_opt.operators import binary, cast, where
 from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.operators.terms import opset
+from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 
 _NEGATED = (("Less", "GreaterOrEqual"), ("Greater", "LessOrEqual"))
 NEGATED = dict(_NEGATED) | {b: a for a, b in _NEGATED}
@@ -60,3 +63,49 @@ def not_comparison(op: String, x: Tensor, y: Tensor):
     yield rewrite(negated, binary(other, x, y), known, inverse="not_comparison")
     back = apply_unary("Not", binary(other, x, y))
     yield rewrite(binary(op, x, y), back, known, inverse="not_comparison")
+
+
+@hosted()
+def is_number_beside(c: Fact, x: Fact, number: Int) -> bool:
+    """A constant that is one number throughout, beside conditions that it leaves the shape of."""
+    return x.dtype == TensorProto.BOOL and c.const and c.splat == number and broadcasts_into(c.shape, x.shape)
+
+
+def _casts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    c, zero, one = g.input(("N", 3), TensorProto.BOOL), np.array(0, np.int64), np.ones(1, np.int64)
+    for number in (zero, one):
+        for dtype in (TensorProto.INT64, TensorProto.FLOAT):
+            known = g.constant(number if dtype == TensorProto.INT64 else number.astype(np.float32))
+            yield g.fires(binary("Equal", cast(c, dtype), known))
+            yield g.fires(binary("Equal", known, cast(c, dtype)))
+    whole = cast(c, TensorProto.INT64)
+    yield from g.all_fire(binary("Greater", whole, g.constant(zero)), binary("Less", g.constant(zero), whole))
+    yield from g.near_misses(
+        (binary("Equal", whole, g.constant(2 * one)), "it is never 2"),
+        (binary("Equal", whole, g.constant(np.arange(3))), "a number for each column"),
+        (binary("Equal", whole, g.constant(np.zeros((2, 1, 1), np.int64))), "there are two of each"),
+        (binary("Greater", g.constant(zero), whole), "it is never below 0"),
+        (binary("Equal", g.input(("N", 3), TensorProto.INT64), g.constant(one)), "it is no condition"),
+    )
+
+
+@law(
+    "conditions",
+    numerics="bitwise",
+    kind="eliminate",
+    source="exporters' attention masks",
+    examples=_casts,
+    uses=(either_side,),
+)
+def cast_is_compared(c: Tensor, x: Tensor, t: DataType, i: Int):
+    """Cast(c) == 0 = Not(c), Cast(c) == 1 = c, and Cast(c) > 0 = c for a condition c"""
+    number, negated, why = cast(c, t), apply_unary("Not", c), "a condition is no number"
+    equal = beside("Equal", number, x, i)
+    for compared, answer, to in (
+        (equal, negated, 0),
+        (equal, c, 1),
+        (binary("Greater", number, x), c, 0),
+        (binary("Less", x, number), c, 0),
+    ):
+        yield rewrite(compared, answer, is_number_beside(x, c, to), because=why)

@@ -1,6 +1,6 @@
 """The numbers that a law names, and those that constants of a term are: inputs and neighbours hold them.
 
-And the orders of axes and the equations that its host functions name.
+And the orders of axes, lists of them and equations that its host functions name.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant, parts
+
+MOST_AXES = 6
+"""Of what is reduced along axes that a law names."""
 
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
@@ -61,22 +64,32 @@ class Named:
     Attributes:
         orders: of axes, by how many there are; none of them leaves all in their place.
         equations: of Einsum.
+        axes: lists of them, as reductions have.
     """
 
     orders: Mapping[int, frozenset[tuple[int, ...]]]
     equations: frozenset[str]
+    axes: frozenset[tuple[int, ...]] = frozenset()
 
 
 def named_by(law: Law) -> Named:
     """What a law names in the code of its host functions, of functions beside them, and in their tables."""
     orders: dict[int, frozenset[tuple[int, ...]]] = {}
     equations: set[str] = set()
+    axes: set[tuple[int, ...]] = set()
     for item in _named_in(law):
         if isinstance(item, str) and "->" in item and "," in item:
             equations.add(item)
         elif isinstance(item, tuple) and _is_order(item):
             orders[len(item)] = orders.get(len(item), frozenset()) | {item}
-    return Named(orders, frozenset(equations))
+        elif isinstance(item, tuple) and _are_axes(item):
+            axes.add(item)
+    return Named(orders, frozenset(equations), frozenset(axes))
+
+
+def _are_axes(item: tuple[Any, ...]) -> bool:
+    rising = all(type(k) is int and 0 <= k < MOST_AXES for k in item) and [*item] == sorted({*item})
+    return bool(item) and rising
 
 
 def _is_order(item: tuple[Any, ...]) -> bool:

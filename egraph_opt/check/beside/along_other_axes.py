@@ -24,6 +24,9 @@ from egraph_opt.operators.windows import PoolWindow
 WIDER = (-2, 2, 4)
 """By how much a window is larger that has pads on both sides for it."""
 
+LEAST_SCALE = 0.01
+"""Of images that are made smaller."""
+
 Shape = tuple[int, ...]
 
 
@@ -125,6 +128,6 @@ def with_few_pixels(example: Example) -> Iterator[Example]:
         value = example.operands.values[place]
         dims = dims_of(value)
         for axis, scale in enumerate(map(float, known.reshape(-1)) if known.size == len(dims) else ()):
-            if 0 < scale < 1:
+            if LEAST_SCALE < scale < 1:
                 for size in sorted({math.ceil(1 / scale), math.ceil(2 / scale) - 1}):
                     yield with_input(example, value, (*dims[:axis], size, *dims[axis + 1 :]))

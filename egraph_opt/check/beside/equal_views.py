@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
-from egraph_opt.check.beside.variants import dims_of, with_input
+from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.choices import spread
-from egraph_opt.check.scope import nodes_of, place_of_leaf
+from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -25,15 +25,15 @@ Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def with_equal_views(example: Example) -> Iterator[Example]:
-    """Each view of an input that has fewer axes, and each axis of it that something is along."""
+    """Each view of inputs that has fewer axes, and each axis of it that something is along."""
     for node in nodes_of(example):
-        place = place_of_leaf(node.arguments[0]) if node.head.name == "reshape" else -1
-        if place < 0 or example.operands.values[place].const_value is not None:
+        viewed = shape_under(example, node) if node.head.name == "reshape" else None
+        if viewed is None:
             continue
-        value, dims = example.operands.values[place], node.arguments[1]
+        dims = node.arguments[1]
         rank = len(dims.head.value)
-        for shape, other in _pairs(len(dims_of(value)), rank):
-            made = with_input(example, value, shape)
+        for shape, other in _pairs(len(viewed), rank):
+            made = with_shape_under(example, node, shape)
             term = replaced(made.term, {node: with_argument(node, 1, constant(other, dims.sort))})
             yield from _along_each(replace(made, term=term), rank)
 

@@ -84,8 +84,9 @@ RELATED = (
 )
 """What changes in several things at once."""
 
-STRUCTURES = 64
-"""Examples whose constants have structures, which most laws do not ask for."""
+FEWER = {with_structures: 64, with_uneven_halves: 48}
+"""Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
+laws about slices all halves fire."""
 
 LONG = 2
 """Examples that are tried with long axes."""
@@ -138,7 +139,7 @@ def related(
     halves = () if bits else (with_numbers_beyond_halves,)
     attributes = partial(with_named_attributes, named=named)
     for changed in (*RELATED, *halves, attributes, partial(with_other_constants, bits=bits), ranges):
-        wanted = min(most, STRUCTURES) if changed is with_structures else most
+        wanted = min(most, FEWER.get(changed, most))
         yield from spread([other for example in plain for other in changed(example)], wanted)
     for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow, with_few_pixels):
         yield from spread([other for example in examples for other in changed(example)], most)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, combinations, product
 
-from egraph_opt.check.beside.variants import dims_of, with_input
-from egraph_opt.check.scope import nodes_of, place_of_leaf
+from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
+from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -23,19 +23,18 @@ FEWEST = 2
 
 
 def with_more_ones(example: Example) -> Iterator[Example]:
-    """Each view of an input that differs by axes of one element, with two of them and more in all places, and
+    """Each view of inputs that differs by axes of one element, with two of them and more in all places, and
     what is along an axis along each other one."""
     for node in nodes_of(example):
-        place = place_of_leaf(node.arguments[0]) if node.head.name == "reshape" else -1
-        if place < 0 or example.operands.values[place].const_value is not None:
+        old = shape_under(example, node) if node.head.name == "reshape" else None
+        if old is None:
             continue
-        value, dims = example.operands.values[place], node.arguments[1]
-        old, new = dims_of(value), dims.head.value
+        dims, new = node.arguments[1], node.arguments[1].head.value
         if len(old) == len(new) or [d for d in old if d != 1] != [d for d in new if d != 1]:
             continue
         for ones in _with_ones():
             shape, view = (DIMS, ones) if len(new) > len(old) else (ones, DIMS)
-            made = with_input(example, value, shape)
+            made = with_shape_under(example, node, shape)
             term = replaced(made.term, {node: with_argument(node, 1, constant(view, dims.sort))})
             yield from _along(replace(made, term=term), [k for k, d in enumerate(view) if d != 1])
 

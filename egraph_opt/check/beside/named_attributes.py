@@ -1,4 +1,4 @@
-"""Orders of axes and equations that a law's host functions name, each with operands that fit it.
+"""Orders of axes, lists of them and equations that a law's host functions name, each with operands that fit.
 
 A table by rank or by equation is as long as its author made it, and the examples show some of its entries. A
 slip in another one is seen on operands of its rank.  All their dims are equal, so that what comes of a wrong
@@ -12,10 +12,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from egraph_opt.check.beside.inputs_under import shape_under
 from egraph_opt.check.beside.other_layers import items_of
 from egraph_opt.check.beside.variants import with_dims, with_shape
 from egraph_opt.check.choices import spread
-from egraph_opt.check.named_numbers import Named
+from egraph_opt.check.named_numbers import MOST_AXES, Named
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, transformed, with_argument
 from egraph_opt.laws.law import Example
@@ -27,29 +28,43 @@ SIZE = 3
 MOST = 64
 """Terms of an example and a rank."""
 
+RANKS = range(1, MOST_AXES + 1)
+"""Of what is reduced along axes that a law names."""
+
 Shape = tuple[Any, ...]
 
 
 def with_named_attributes(example: Example, named: Named) -> Iterator[Example]:
-    """Each way to give transposes the orders of one rank that a law names; each equation."""
+    """Each way to give transposes the orders of one rank that a law names, and reductions the axes; each
+    equation."""
     if named.equations:
         yield from _with_equations(example, sorted(named.equations))
     transposes = [node for node in nodes_of(example) if node.head.name == "transpose"]
     ranks = {len(node.arguments[1].head.value) for node in transposes}
     for rank, orders in sorted(named.orders.items() if len(ranks) == 1 else ()):
-        yield from _of_rank(example, min(ranks), rank, sorted(orders))
+        yield from _of_rank(example, min(ranks), rank, sorted(orders), sorted(named.axes))
+    reduced = [node for node in nodes_of(example) if node.head.name == "reduce"]
+    ranks = {len(shape_under(example, node) or ()) for node in reduced}
+    for rank in RANKS if len(ranks) == 1 and named.axes and not transposes else ():
+        yield from _of_rank(example, min(ranks), rank, (), sorted(named.axes))
 
 
-def _of_rank(example: Example, old: int, rank: int, orders: Sequence[Shape]) -> Iterator[Example]:
-    """Each transpose with each of some orders, and each axis that something else is along."""
+def _of_rank(
+    example: Example, old: int, rank: int, named: Sequence[Shape], named_axes: Sequence[Shape]
+) -> Iterator[Example]:
+    """Each transpose with each of some orders, and what is along axes along others of the rank."""
     given = {argument for node in nodes_of(example) for argument in node.arguments}
-    perms = sorted((each for each in given if each.sort.name == "Permutation"), key=repr)
-    axes = sorted((each for each in given if each.sort.name == "Axis"), key=repr)
-    ways = [*([constant(order, p.sort) for order in orders] for p in perms)]
-    ways += [[constant(axis, a.sort) for axis in range(rank)] for a in axes[:1]]
+    orders, axes, single = (
+        sorted((each for each in given if each.sort.name == sort), key=repr)
+        for sort in ("Permutation", "Axes", "Axis")
+    )
+    ways = [[constant(order, p.sort) for order in named] for p in orders]
+    fitting = [each for each in named_axes if max(each) < rank]
+    ways += [[constant(each, a.sort) for each in fitting or [a.head.value]] for a in axes]
+    ways += [[constant(axis, a.sort) for axis in range(rank)] for a in single[:1]]
     bases = list(_with_axes(example, old, rank))
     for chosen in spread(list(product(*ways)), MOST // max(len(bases), 1) or 1):
-        by = dict(zip([*perms, *axes[:1]], chosen, strict=True))
+        by = dict(zip([*orders, *axes, *single[:1]], chosen, strict=True))
         for base in bases:
             yield replace(base, term=replaced(base.term, by))
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import product
 
 from egraph_opt.check.beside.followed_sizes import with_dims_of
-from egraph_opt.check.beside.variants import dims_of, with_input
-from egraph_opt.check.scope import nodes_of, place_of_leaf, roots_of
+from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
+from egraph_opt.check.scope import nodes_of, roots_of
 from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
@@ -47,17 +47,15 @@ def with_ones_and_nothing(example: Example) -> Iterator[Example]:
 
 
 def with_more_axes_reduced(example: Example) -> Iterator[Example]:
-    """Each reduction of an input that keeps no axes, of one or two more of them, one beside the other."""
+    """Each reduction of inputs that keeps no axes, of one or two more of them, one beside the other."""
     for node in nodes_of(example):
         if node.head.name != "reduce" or node.arguments[3].head.value:
             continue
-        place, axes = place_of_leaf(node.arguments[1]), node.arguments[2].head.value
-        value = example.operands.values[place]
-        if place < 0 or value.const_value is not None or not axes or min(axes) < 0:
+        dims, axes = shape_under(example, node), node.arguments[2].head.value
+        if dims is None or not axes or min(axes) < 0:
             continue
-        dims = dims_of(value)
         for at, more in product(range(len(dims) + 1), MORE):
-            wider = with_input(example, value, (*dims[:at], *(LENGTH,) * more, *dims[at:]))
+            wider = with_shape_under(example, node, (*dims[:at], *(LENGTH,) * more, *dims[at:]))
             all_of = {*(a + more if a >= at else a for a in axes), *range(at, at + more)}
             other = with_argument(node, 2, constant(tuple(sorted(all_of)), node.arguments[2].sort))
             yield replace(wider, term=replaced(example.term, {node: other}))

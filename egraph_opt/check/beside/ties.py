@@ -67,7 +67,8 @@ def with_equal_bounds(example: Example) -> Iterator[Example]:
     """Two comparisons with one number instead of two, of which that may belong to either, or to both."""
     constants, _ = floats_of(example)
     nodes = [n for n in nodes_of(example) if n.head.name == "binary" and n.arguments[0].head.value in EITHER]
-    bounds = {place: n for n in nodes for place in map(place_of_leaf, n.arguments[1:]) if place in constants}
+    known = [place for place in constants if 0 not in dims_of(example.operands.values[place])]
+    bounds = {place: n for n in nodes for place in map(place_of_leaf, n.arguments[1:]) if place in known}
     if len(nodes) != 2 or len(bounds) != 2:
         return
     inputs = [dims_of(v) for v in example.operands.values if v.const_value is None]

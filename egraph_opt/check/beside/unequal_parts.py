@@ -32,8 +32,8 @@ MOST_FREE = 4
 
 
 def with_unequal_parts(example: Example) -> Iterator[Example]:
-    """What is joined of two leaves of one length with some of it moved from one to the other; weights with
-    more rows, and both."""
+    """What is joined of leaves, of which the first two or the last two are of one length, with some of it
+    moved from one to the other; weights with more rows, and both."""
     yield from _with_more_rows(example)
     for node in nodes_of(example):
         if node.head.name == "concat":
@@ -44,14 +44,18 @@ def with_unequal_parts(example: Example) -> Iterator[Example]:
 
 def _with_unequal_leaves(example: Example, node: Expression) -> Iterator[Example]:
     axis = node.arguments[1].head.value
-    places = [place_of_leaf(item) for item in items_of(node.arguments[0])]
-    if len(places) != 2 or min(places) < 0 or places[0] == places[1]:
-        return
+    joined = [place_of_leaf(item) for item in items_of(node.arguments[0])]
+    for places in sorted({tuple(joined[:2]), tuple(joined[-2:])}):
+        if len({*places}) == 2 and min(places) >= 0:
+            yield from _with_unequal(example, places, axis)
+
+
+def _with_unequal(example: Example, places: tuple[int, ...], axis: int) -> Iterator[Example]:
     shapes = [dims_of(example.operands.values[place]) for place in places]
     size = shapes[0][axis] if axis < len(shapes[0]) else None
     if not isinstance(size, int) or shapes[1][axis : axis + 1] != (size,):
         return
-    for moved in sorted({1, size // 2} - {0, size}):
+    for moved in sorted({1, size // 2}) if size > 1 else ():
         for less, more in ((0, 1), (1, 0)):
             shorter, longer = shapes[less], shapes[more]
             made = with_shape(example, places[less], (*shorter[:axis], size - moved, *shorter[axis + 1 :]))
@@ -70,7 +74,7 @@ def _with_more_rows(example: Example) -> Iterator[Example]:
         bias = place_of_leaf(node.arguments[2])
         for times in TIMES:
             operands = example.operands.with_constant(place, _more_of(arrays[place], axis, times))
-            if bias in arrays:
+            if bias in arrays and arrays[bias].ndim:
                 operands = operands.with_constant(bias, _more_of(arrays[bias], 0, times))
             yield replace(example, operands=operands)
 

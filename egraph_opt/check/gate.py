@@ -204,7 +204,8 @@ class Gate:
         """What differs from examples in several things that belong together, on which the law need not
         fire."""
         bits = self.law.numerics == "bitwise"
-        found = related(self.firing(), self.trying.numbers, most, bits=bits)
+        trying = self.trying
+        found = related(self.firing(), trying.numbers, trying.named, most, bits=bits)
         later = known_later([verdict.candidate.example for verdict in self.holds()], AT_RUN_TIME)
         for alike in _by_model([*found, *later]):
             self._beside(self.trying.fired(alike))

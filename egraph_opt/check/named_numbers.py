@@ -1,10 +1,14 @@
-"""The numbers that a law names, and those that constants of a term are: inputs and neighbours hold them."""
+"""The numbers that a law names, and those that constants of a term are: inputs and neighbours hold them.
+
+And the orders of axes, lists of them and equations that its host functions name.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from types import CodeType
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType, FunctionType
 from typing import Any
 
 from egraph_opt.egraph.lowering import Lowered
@@ -12,6 +16,9 @@ from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant, parts
+
+MOST_AXES = 6
+"""Of what is reduced along axes that a law names."""
 
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
@@ -48,3 +55,72 @@ def constants_of(lowered: Lowered) -> frozenset[float]:
     """The numbers that constants of a term are throughout."""
     found = (fact.splat for fact in lowered.facts if fact is not None and fact.splat is not None)
     return frozenset(float(n) for n in found if isinstance(n, (int, float)))
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the host functions of a law name beside numbers.
+
+    Attributes:
+        orders: of axes, by how many there are; none of them leaves all in their place.
+        equations: of Einsum.
+        axes: lists of them, as reductions have.
+    """
+
+    orders: Mapping[int, frozenset[tuple[int, ...]]]
+    equations: frozenset[str]
+    axes: frozenset[tuple[int, ...]] = frozenset()
+
+
+def named_by(law: Law) -> Named:
+    """What a law names in the code of its host functions, of functions beside them, and in their tables."""
+    orders: dict[int, frozenset[tuple[int, ...]]] = {}
+    equations: set[str] = set()
+    axes: set[tuple[int, ...]] = set()
+    for item in _named_in(law):
+        if isinstance(item, str) and "->" in item and "," in item:
+            equations.add(item)
+        elif isinstance(item, tuple) and _is_order(item):
+            orders[len(item)] = orders.get(len(item), frozenset()) | {item}
+        elif isinstance(item, tuple) and _are_axes(item):
+            axes.add(item)
+    return Named(orders, frozenset(equations), frozenset(axes))
+
+
+def _are_axes(item: tuple[Any, ...]) -> bool:
+    rising = all(type(k) is int and 0 <= k < MOST_AXES for k in item) and [*item] == sorted({*item})
+    return bool(item) and rising
+
+
+def _is_order(item: tuple[Any, ...]) -> bool:
+    whole = all(type(k) is int for k in item)
+    return whole and sorted(item) == [*range(len(item))] != [*item]
+
+
+def _named_in(law: Law) -> Iterator[Any]:
+    """Constants, and those in tuples and tables, however deep."""
+    pending: list[Any] = [inspect.unwrap(each.function) for each in host_functions(law)]
+    met: set[int] = set()
+    while pending:
+        item = pending.pop()
+        if isinstance(item, FunctionType) and id(item) not in met:
+            met.add(id(item))
+            pending.append(item.__code__)
+            used = (item.__globals__.get(name) for name in item.__code__.co_names)
+            pending += [each for each in used if _is_beside(each, item)]
+        elif isinstance(item, CodeType):
+            pending += item.co_consts
+        elif isinstance(item, dict):
+            pending += (*item, *item.values()) if len(item) <= LARGEST_TABLE else ()
+        elif isinstance(item, (tuple, list, frozenset)):
+            yield item
+            pending += item if len(item) <= LARGEST_TABLE else ()
+        else:
+            yield item
+
+
+def _is_beside(item: Any, function: FunctionType) -> bool:
+    """Whether it is a table, or a function that the same module declares."""
+    if isinstance(item, FunctionType):
+        return item.__module__ == function.__module__
+    return isinstance(item, (dict, tuple, list))

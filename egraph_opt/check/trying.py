@@ -18,7 +18,7 @@ from egraph_opt.check.feeds.points import numbers_between
 from egraph_opt.check.judging.comparing import compare
 from egraph_opt.check.judging.outcomes import Failure, Tally
 from egraph_opt.check.judging.trials import MOST_ADDED, Original
-from egraph_opt.check.named_numbers import constants_of, numbers_of
+from egraph_opt.check.named_numbers import constants_of, named_by, numbers_of
 from egraph_opt.check.terms import output_value, show_all, shown
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
@@ -114,6 +114,7 @@ class Trying:
         self.laws = tuple(sorted({self.law, *required}, key=lambda law: law.key))
         named = frozenset(numbers_of(self.law))
         self.numbers = named.union(numbers_between(named))
+        self.named = named_by(self.law)
         # Without its guards a law may write what nobody runs, and is judged by the reference there.
         self.needs_kernels = self.guards or not any(
             isinstance(condition, Guard) and condition.purpose == "kernel"

@@ -9,16 +9,25 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
+from egraph_opt.check.beside.along_other_axes import (
+    with_factors_along_other_axes,
+    with_few_pixels,
+    with_padded_windows,
+)
 from egraph_opt.check.beside.around_images import with_gaps_in_windows, with_windows_around_images
 from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
+from egraph_opt.check.beside.both_directions import with_both_directions
 from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.crossed import with_crossed_operands
+from egraph_opt.check.beside.equal_views import with_equal_views
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
 from egraph_opt.check.beside.magnitudes import with_other_magnitudes
 from egraph_opt.check.beside.more_copies import with_copies_along_another_axis, with_more_copies
 from egraph_opt.check.beside.more_groups import with_more_groups
+from egraph_opt.check.beside.more_ones import with_more_ones
+from egraph_opt.check.beside.named_attributes import with_named_attributes
 from egraph_opt.check.beside.neighbours import PICKY, Made, neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
 from egraph_opt.check.beside.numbers_by_type import with_numbers_beyond_halves
@@ -29,13 +38,16 @@ from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
 from egraph_opt.check.beside.other_masks import with_other_masks
+from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_ones_and_nothing
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.structures import with_structures
-from egraph_opt.check.beside.ties import with_tied_comparisons
+from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
+from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.check.choices import spread
+from egraph_opt.check.named_numbers import Named
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.laws.law import Example
 
@@ -66,11 +78,15 @@ RELATED = (
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
     *(with_moved_ones, with_other_flags, with_other_sources),
     *(with_copies_along_another_axis, with_other_masks),
+    *(with_unequal_parts, with_uneven_halves, with_both_directions, with_ones_and_nothing),
+    *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
+    *(with_more_ones, with_equal_bounds),
 )
 """What changes in several things at once."""
 
-STRUCTURES = 64
-"""Examples whose constants have structures, which most laws do not ask for."""
+FEWER = {with_structures: 64, with_uneven_halves: 48}
+"""Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
+laws about slices all halves fire."""
 
 LONG = 2
 """Examples that are tried with long axes."""
@@ -111,7 +127,7 @@ def beside(
 
 
 def related(
-    examples: Sequence[Example], numbers: frozenset[float], most: int, *, bits: bool
+    examples: Sequence[Example], numbers: frozenset[float], named: Named, most: int, *, bits: bool
 ) -> Iterator[Example]:
     """What differs from examples in several things that belong together, of each kind so many.
 
@@ -121,10 +137,11 @@ def related(
     """
     plain, ranges = _not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
     halves = () if bits else (with_numbers_beyond_halves,)
-    for changed in (*RELATED, *halves, partial(with_other_constants, bits=bits), ranges):
-        wanted = min(most, STRUCTURES) if changed is with_structures else most
+    attributes = partial(with_named_attributes, named=named)
+    for changed in (*RELATED, *halves, attributes, partial(with_other_constants, bits=bits), ranges):
+        wanted = min(most, FEWER.get(changed, most))
         yield from spread([other for example in plain for other in changed(example)], wanted)
-    for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow):
+    for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow, with_few_pixels):
         yield from spread([other for example in examples for other in changed(example)], most)
     yield from map(without_names, plain)
 

@@ -44,9 +44,9 @@ def with_followed_sizes(example: Example) -> Iterator[Example]:
                 dims = (*dims_of(value)[:axis], times * size, *dims_of(value)[axis + 1 :])
                 longer = with_input(example, value, dims)
                 if len(own) <= FEW_VIEWS:
-                    found = _followed(longer, [(view,) for view in own], times)
+                    found = followed(longer, [(view,) for view in own], times)
                 else:
-                    found = _followed(longer, _alike(own), times, {dims_of(value): dims})
+                    found = followed(longer, _alike(own), times, {dims_of(value): dims})
                 yield from filter(lowered_if_typed, found)
 
 
@@ -58,7 +58,7 @@ def _alike(views: Sequence[Expression]) -> list[tuple[Expression, ...]]:
     return list(found.values())
 
 
-def _followed(
+def followed(
     example: Example, groups: Sequence[Sequence[Expression]], times: int, known: Mapping[Shape, Shape] = EMPTY
 ) -> Iterator[Example]:
     """The same term where one of the dims of each group of views, or none, is so many times what it was.
@@ -74,7 +74,7 @@ def _followed(
             for views, d in zip(groups, chosen, strict=True)
             for view in views
         }
-        terms = tuple(_with_dims(term, dims) for term in roots_of(example))
+        terms = tuple(with_dims_of(term, dims) for term in roots_of(example))
         yield replace(example, term=terms if isinstance(example.term, tuple) else terms[0])
 
 
@@ -88,9 +88,9 @@ def _larger(dims: Shape, times: int) -> Iterator[Shape]:
             yield (*dims[:k], d * times, *dims[k + 1 :])
 
 
-def _with_dims(term: Expression, dims: Mapping[Expression, Expression]) -> Expression:
+def with_dims_of(term: Expression, dims: Mapping[Expression, Expression]) -> Expression:
     """A term with other dims of its views, which may lie in one another."""
-    arguments = tuple(_with_dims(argument, dims) for argument in term.arguments)
+    arguments = tuple(with_dims_of(argument, dims) for argument in term.arguments)
     if term in dims:
         arguments = (arguments[0], dims[term])
     return type(term)(term.head, arguments, term.sort)

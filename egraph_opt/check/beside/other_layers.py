@@ -35,10 +35,10 @@ def with_other_layers(example: Example) -> Iterator[Example]:
             layer: RecurrentLayer = node.arguments[LAYER].head.value
             if layer.direction in TURNED:
                 turned = next(way for way in TURNED if way != layer.direction)
-                yield _with_layer(example, node, layer.kind, {**dict(layer.settings), "direction": turned})
+                yield with_layer(example, node, layer.kind, {**dict(layer.settings), "direction": turned})
             for activations in _other_activations(layer):
                 settings = {**dict(layer.settings), "activations": activations}
-                yield _with_layer(example, node, layer.kind, settings)
+                yield with_layer(example, node, layer.kind, settings)
 
 
 def _other_activations(layer: RecurrentLayer) -> Iterator[tuple[str, ...]]:
@@ -58,16 +58,16 @@ def _of_other_kinds(example: Example, node: Expression) -> Iterator[Example]:
         operands = _with_rows(example, node, layer.kind, kind)
         if operands is None or RecurrentLayer(kind, tuple(sorted({**common, **more}.items()))) == layer:
             continue
-        yield _with_layer(replace(example, operands=operands), node, kind, {**common, **more})
+        yield with_layer(replace(example, operands=operands), node, kind, {**common, **more})
 
 
-def _with_layer(example: Example, node: Expression, kind: str, settings: dict[str, object]) -> Example:
+def with_layer(example: Example, node: Expression, kind: str, settings: dict[str, object]) -> Example:
     made = RecurrentLayer(kind, tuple(sorted(settings.items())))
     other = with_argument(node, LAYER, constant(made, node.arguments[LAYER].sort))
     return replace(example, term=replaced(example.term, {node: other}))
 
 
-def _items(whole: Expression) -> list[Expression]:
+def items_of(whole: Expression) -> list[Expression]:
     """What a list of operands consists of."""
     found = []
     while whole.head.name == "cons":
@@ -78,7 +78,7 @@ def _items(whole: Expression) -> list[Expression]:
 
 def _with_rows(example: Example, node: Expression, old: str, new: str) -> Operands | None:
     """The leaves with weights of another kind; None where weights are no leaves, or there are peepholes."""
-    weights = _items(node.arguments[1])
+    weights = items_of(node.arguments[1])
     places = [place_of_leaf(w) for w in weights]
     if len(weights) != len(HALVES) + 1 or min(places[:2]) < 0 or places[3] >= 0:
         return None

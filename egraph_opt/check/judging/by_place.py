@@ -11,7 +11,7 @@ ROUNDED_BY_PLACE = frozenset("Acos Asin Atan Celu Cos Elu Log Mish Pow Selu Sin 
 Pow goes by whether its exponent is a single number.
 """
 
-DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | set("Exp Sigmoid Tanh Asinh Acosh Atanh Sinh Cosh".split())
+DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | set("Exp Gelu Sigmoid Tanh Asinh Acosh Atanh Sinh Cosh".split())
 """The same for elements of 64 bits."""
 
 HALVES_BY_PLACE = frozenset(

@@ -12,6 +12,8 @@ from itertools import chain
 from egraph_opt.check.beside.around_images import with_gaps_in_windows, with_windows_around_images
 from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
 from egraph_opt.check.beside.cast_sources import with_other_sources
+from egraph_opt.check.beside.cast_targets import with_other_targets
+from egraph_opt.check.beside.constants_of_halves import with_constants_of_halves
 from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
@@ -29,8 +31,10 @@ from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
 from egraph_opt.check.beside.other_masks import with_other_masks
+from egraph_opt.check.beside.other_scales import with_other_scales
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
+from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
 from egraph_opt.check.beside.structures import with_structures
 from egraph_opt.check.beside.ties import with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
@@ -65,7 +69,8 @@ RELATED = (
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
     *(with_moved_ones, with_other_flags, with_other_sources),
-    *(with_copies_along_another_axis, with_other_masks),
+    *(with_copies_along_another_axis, with_other_masks, with_quantized_bounds),
+    *(with_other_targets, with_constants_of_halves),
 )
 """What changes in several things at once."""
 
@@ -124,7 +129,7 @@ def related(
     for changed in (*RELATED, *halves, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, STRUCTURES) if changed is with_structures else most
         yield from spread([other for example in plain for other in changed(example)], wanted)
-    for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow):
+    for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow, with_other_scales):
         yield from spread([other for example in examples for other in changed(example)], most)
     yield from map(without_names, plain)
 

@@ -13,7 +13,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from egraph_opt.facts.dtypes import FLOATS, HOLDS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, hosted
-from egraph_opt.laws.sorts import DataType, Tensor
+from egraph_opt.laws.sorts import DataType, Settings, String, Tensor
 from egraph_opt.operators import cast
 
 
@@ -32,6 +32,12 @@ def widens(x: Fact, to: DataType) -> bool:
 def is_kernel_type(dtype: DataType) -> bool:
     """Of a float type that onnxruntime has kernels for."""
     return dtype in KERNEL_FLOATS
+
+
+@hosted()
+def is_taken_from(settings: Settings, op: String) -> bool:
+    """What a function answers may be taken from: floats of 8 bits, to which a Cast goes, no Gather takes."""
+    return op != "Cast" or settings in HOLDS
 
 
 def has_number(dtype: int, number: float) -> bool:

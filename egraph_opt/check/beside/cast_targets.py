@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from onnx import TensorProto
 
+from egraph_opt.check import tables
 from egraph_opt.check.beside.between_powers import cast_to
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.terms import UNSHOWN
@@ -20,6 +21,8 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators.elementwise import cast
 
 TARGETS: tuple[tuple[int, tuple[int, ...]], ...] = (
+    *((dtype, (17,)) for dtype in tables.CASTS),
+    (TensorProto.STRING, (17,)),
     (TensorProto.FLOAT8E4M3FN, (19, 21, 24)),
     (TensorProto.FLOAT8E5M2, (19, 24)),
     (TensorProto.FLOAT8E4M3FNUZ, (19, 21)),
@@ -52,5 +55,5 @@ def _shown(example: Example) -> Example:
     if lowered is None or isinstance(example.term, tuple):
         return example
     known = lowered.facts[lowered.outputs[0]]
-    hidden = known is not None and known.dtype in UNSHOWN
+    hidden = known is not None and known.dtype in UNSHOWN | {TensorProto.STRING}
     return replace(example, term=cast(example.term, TensorProto.FLOAT)) if hidden else example

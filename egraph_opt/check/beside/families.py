@@ -13,7 +13,6 @@ from egraph_opt.check.beside.around_images import with_gaps_in_windows, with_win
 from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
 from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.cast_targets import with_other_targets
-from egraph_opt.check.beside.constants_of_halves import with_constants_of_halves
 from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
@@ -70,7 +69,7 @@ RELATED = (
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
     *(with_moved_ones, with_other_flags, with_other_sources),
     *(with_copies_along_another_axis, with_other_masks, with_quantized_bounds),
-    *(with_other_targets, with_constants_of_halves),
+    with_other_targets,
 )
 """What changes in several things at once."""
 
@@ -124,7 +123,7 @@ def related(
         bits: the law promises every bit, which onnxruntime does not keep of halves that are out of range on
             the way: between nodes that it computes in float32 it does not round.
     """
-    plain, ranges = _not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
+    plain, ranges = not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
     halves = () if bits else (with_numbers_beyond_halves,)
     for changed in (*RELATED, *halves, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, STRUCTURES) if changed is with_structures else most
@@ -136,11 +135,11 @@ def related(
 
 def known_later(examples: Sequence[Example], most: int) -> Iterator[Example]:
     """Some of many examples with operands that only a run knows."""
-    for example in spread(_not_picky(examples), most):
+    for example in spread(not_picky(examples), most):
         yield from with_operands_at_run_time(example)
 
 
-def _not_picky(examples: Sequence[Example]) -> list[Example]:
+def not_picky(examples: Sequence[Example]) -> list[Example]:
     return [example for example in examples if not operators_in(roots_of(example)) & PICKY]
 
 

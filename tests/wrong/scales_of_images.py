@@ -104,7 +104,7 @@ def scales_up(s: Fact, t: Fact, u: Settings) -> bool:
     opset=LATE,
     examples=fires_on(scaled(3, 2.0, 3.0, settings=FLOORS), opset=LATE),
 )
-def enlarged_twice(x: Tensor, s: Tensor, t: Tensor, u: Settings):
+def enlarged_in_two(x: Tensor, s: Tensor, t: Tensor, u: Settings):
     """Resize_t(Resize_s(x)) = Resize_st(x) of the nearest pixels
 
     Wrong where a scale is no whole number.

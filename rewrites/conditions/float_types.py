@@ -36,7 +36,7 @@ def is_kernel_type(dtype: DataType) -> bool:
 
 @hosted()
 def is_taken_from(settings: Settings, op: String) -> bool:
-    """What a function answers may be taken from: floats of 8 bits, to which a Cast goes, no Gather takes."""
+    """What a function answers may be taken from: no Gather, and no Expand, takes floats of 8 bits."""
     return op != "Cast" or settings in HOLDS
 
 

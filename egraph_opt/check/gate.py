@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, repeat
 
 from egraph_opt.check.beside.between_powers import with_integers_between_powers
-from egraph_opt.check.beside.families import beside, known_later, related
+from egraph_opt.check.beside.constants_of_halves import with_constants_of_halves
+from egraph_opt.check.beside.families import beside, known_later, not_picky, related
 from egraph_opt.check.beside.neighbours import OPSETS
 from egraph_opt.check.beside.old_opsets import in_old_opsets, unlike_later
 from egraph_opt.check.beside.side_by_side import side_by_side
 from egraph_opt.check.beside.variants import variants
+from egraph_opt.check.beside.where_it_ends import where_it_ends
 from egraph_opt.check.choices import spread
 from egraph_opt.check.judging.comparing import NO_KERNEL
 from egraph_opt.check.refusal import LawRefusedError, refused
@@ -28,8 +30,11 @@ FRUITLESS = 32
 IN_PLACE = 4
 """Terms of each statement that are taken for examples where the author wrote none."""
 
-IN_TYPE, TYPED = "in ", 24
-"""What the names of variants in other types begin with, and how many are tried for kernels in an opset."""
+IN_TYPE, IN_16_BITS = "in ", "in 16 bits"
+"""What the names of variants in other types begin with, and one of them."""
+
+TYPED = 24
+"""Variants in other types that are tried for kernels in an opset."""
 
 LATER_OPSETS = tuple(opset for opset in OPSETS if opset > 11)
 """Those in which onnxruntime has kernels of most types."""
@@ -39,6 +44,12 @@ PAIRED = 16
 
 INTEGERS, BETWEEN = 4, 32
 """Terms that the tables made whose integers end between powers of two, and how many of each change."""
+
+HALVES = 64
+"""Terms of halves whose constants have no inverse, or no square."""
+
+ENDING = 4
+"""Examples of which the numbers are searched for where the law ends to fire."""
 
 AT_RUN_TIME = 32
 """Terms that the tables made of which constants become inputs as well."""
@@ -199,6 +210,20 @@ class Gate:
         number = count(WHOLE)
         for kind in dict.fromkeys(kind for kind, _ in fired):
             self._each(spread([term for name, term in fired.items() if name[0] == kind], BETWEEN), number)
+
+    def constants_of_halves(self) -> None:
+        """Examples of halves with constants whose inverse or square is none: which shows on most inputs."""
+        found = [other for each in not_picky(self.firing()) for other in with_constants_of_halves(each)]
+        number = count(WHOLE)
+        for alike in _by_model(spread(found, HALVES)):
+            self._beside(self.trying.fired(alike), number)
+
+    def where_it_ends(self) -> None:
+        """Examples with numbers at which the law only just fires."""
+        shown = spread(not_picky(self.firing()), ENDING)
+        wide = [other for each in shown for name, other in variants(each) if name == IN_16_BITS]
+        for example in (*shown, *wide):
+            self._beside(self.trying.fired(where_it_ends(example, self.trying.do_fire)))
 
     def related(self, most: int) -> None:
         """What differs from examples in several things that belong together, on which the law need not

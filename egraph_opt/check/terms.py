@@ -8,6 +8,7 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.egraph.lowering import Lowered, Term
+from egraph_opt.facts.dtypes import ALL_FLOATS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import Constants
 from egraph_opt.inference.kernels import FOUR_BITS
@@ -18,7 +19,7 @@ from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.terms import cons
 from egraph_opt.operators.typing import infer_operator
 
-UNSHOWN = FOUR_BITS | {TensorProto.BFLOAT16}
+UNSHOWN = FOUR_BITS | (ALL_FLOATS - KERNEL_FLOATS) | {TensorProto.FLOAT8E8M0}
 """Types of which onnxruntime hands out no values in Python."""
 
 

@@ -152,7 +152,22 @@ class Trying:
         What is near an example need be no term that anybody runs; to run each of them would take long, and on
         most of them a law does nothing.  What is near several examples, or by several ways, is tried once.
         """
-        lowered = ((example, lowered_if_typed(example)) for example in examples if self._is_new(example))
+        for term, snapshot in self._asked([example for example in examples if self._is_new(example)]):
+            if snapshot is None or _is_changed(term.lowered, snapshot):
+                yield term
+
+    def do_fire(self, examples: Sequence[Example]) -> list[bool]:
+        """On which of some examples, of one opset and the same limits, the law may do something."""
+        found = {
+            id(term.example)
+            for term, snapshot in self._asked(examples)
+            if snapshot is None or _is_rewritten(term.lowered, snapshot)
+        }
+        return [id(example) in found for example in examples]
+
+    def _asked(self, examples: Sequence[Example]) -> Iterator[tuple[FiredTerm, Snapshot | None]]:
+        """Those of some examples that are well-typed, and what the law makes of each; None where it fails."""
+        lowered = ((example, lowered_if_typed(example)) for example in examples)
         typed = [FiredTerm(example, term) for example, term in lowered if term is not None]
         for k in range(0, len(typed), ASKED):
             several = typed[k : k + ASKED]
@@ -162,13 +177,13 @@ class Trying:
                     self.laws, [term.lowered for term in several], limits, guards=self.guards
                 )
             except UnsoundLawError:  # by what runs, perhaps
-                yield from several
+                yield from ((term, None) for term in several)
                 continue
             # A rule is shown where a term runs on which it matches, and these need not run.
             tells_more = report.failed or self._matched(report).keys() - self.rules.keys()
             for term, snapshot in zip(several, snapshots, strict=True):
-                if report.failed or _is_changed(term.lowered, snapshot):
-                    yield term if tells_more else replace(term, snapshot=snapshot)
+                made = term if tells_more else replace(term, snapshot=snapshot)
+                yield made, None if report.failed else snapshot
 
     def _is_new(self, example: Example) -> bool:
         """Whether it is a term, of leaves, that was not there before."""
@@ -315,6 +330,25 @@ def _is_changed(lowered: Lowered, snapshot: Snapshot) -> bool:
     """Whether there is more in an e-graph than a term, or less than its parts."""
     classes = set(snapshot.term_classes.tolist())
     return snapshot.n_nodes > len(lowered.terms) or len(classes) < len(lowered.terms)
+
+
+def _is_rewritten(lowered: Lowered, snapshot: Snapshot) -> bool:
+    """The same, where constants that are equal, which are one class, do not count as less."""
+    apart: dict[object, int] = {}
+    numbers: list[int] = []
+    for term in lowered.terms:
+        made = tuple(
+            tuple(numbers[k] for k in item) if isinstance(item, tuple) else numbers[item]
+            for item in term.operands
+        )
+        array = lowered.leaves[term.attributes[0]].const_value if term.operator == "leaf" else None
+        key = (term.operator, term.attributes, made) if array is None else _key_of(array.numpy())
+        numbers.append(apart.setdefault(key, len(apart)))
+    return bool(snapshot.made_by.any()) or len(set(snapshot.term_classes.tolist())) < len(apart)
+
+
+def _key_of(array: Any) -> object:
+    return array.dtype, array.shape, array.tobytes()
 
 
 def _is_as_inferred(lowered: Lowered, original: Original) -> bool:

@@ -149,6 +149,8 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         gate.variants(VARIANTS_A_TERM * terms, few=few)
         gate.themed(sides)
         gate.between_powers()
+        gate.constants_of_halves()
+        gate.where_it_ends()
         gate.old_opsets()
         gate.pairs(min(MOST_PAIRS, terms))
         _check_kernels(gate, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms))

@@ -4,16 +4,18 @@ No laws here.
 """
 
 import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto as T
 from onnx.helper import tensor_dtype_to_np_dtype
 
-from egraph_opt.facts.dtypes import FLOATS, HOLDS, KERNEL_FLOATS
+from egraph_opt.facts.dtypes import ALL_FLOATS, FLOATS, HOLDS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, hosted
-from egraph_opt.laws.sorts import DataType, Tensor
+from egraph_opt.laws import Example, Operands, hosted
+from egraph_opt.laws.sorts import DataType, Int, Settings, String, Tensor
 from egraph_opt.operators import cast
 
 
@@ -32,6 +34,28 @@ def widens(x: Fact, to: DataType) -> bool:
 def is_kernel_type(dtype: DataType) -> bool:
     """Of a float type that onnxruntime has kernels for."""
     return dtype in KERNEL_FLOATS
+
+
+BYTE_FLOATS = ALL_FLOATS - FLOATS
+"""Floats of 8 bits, which opset 19 brought, and other operators than Cast take since later ones, or never."""
+
+
+@hosted()
+def is_viewed(to: DataType) -> bool:
+    """Reshape and all that it is written as take the type in each opset that has it, in onnxruntime, too."""
+    return to not in BYTE_FLOATS and to != T.FLOAT8E8M0
+
+
+@hosted()
+def is_turned(to: DataType, version: Int) -> bool:
+    """Transpose takes the type: floats of 8 bits since opset 21."""
+    return to != T.FLOAT8E8M0 and (to not in BYTE_FLOATS or version >= 21)
+
+
+@hosted()
+def is_taken_from(settings: Settings, op: String) -> bool:
+    """What a function answers may be taken from, or repeated: of some types, to which a Cast goes, not."""
+    return op != "Cast" or settings == T.STRING or (settings in HOLDS and settings != T.BFLOAT16)
 
 
 def has_number(dtype: int, number: float) -> bool:
@@ -70,3 +94,14 @@ def constants_in_double(g: Operands) -> tuple[Any, Any]:
     """One of numbers that float32 has, and one that it has not."""
     known = g.constant(np.array([0.5, 2.0, -np.inf, 0.0]), T.DOUBLE)
     return known, g.constant(np.array(0.1), T.DOUBLE)
+
+
+def in_8_bits(make: Callable[[Any], Any], why: str) -> Callable[[np.random.Generator], Iterator[Example]]:
+    """The near-miss of what is cast to floats of 8 bits, before operators took these."""
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        g = Operands(rng)
+        byte = cast(make(g.input((3, 1))), T.FLOAT8E4M3FN)
+        yield replace(g.near_miss(cast(byte, T.FLOAT), why=why), opset=19)
+
+    return examples

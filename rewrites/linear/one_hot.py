@@ -8,11 +8,13 @@ matrices are written like this.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import HOLDS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
@@ -36,19 +38,29 @@ def makes_floats(i: Fact, d: Fact, to: DataType) -> bool:
     return to == TensorProto.FLOAT and i.dtype == d.dtype and i.dtype in PLACES
 
 
+@hosted()
+def are_values(to: DataType) -> bool:
+    """Of a type that a OneHot takes: of floats of fewer bits, to which a Cast goes, ONNX has none."""
+    return to in HOLDS and to != TensorProto.BFLOAT16
+
+
 def _casts(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     i = g.input(("N",), TensorProto.INT64)
     yield g.fires(cast(_one_hot(g, i, [0, 1]), TensorProto.FLOAT))
     yield g.fires(cast(_one_hot(g, g.input((2, 3), TensorProto.INT64), [5, -1], axis=0), TensorProto.FLOAT))
     yield g.near_miss(cast(_one_hot(g, i, [0, 1]), TensorProto.BOOL), why="onnxruntime has no such OneHot")
+    byte = cast(_one_hot(g, i, [0, 1]), TensorProto.FLOAT8E4M3FN)
+    late = g.near_miss(cast(byte, TensorProto.FLOAT), why="ONNX has no OneHot of floats of 8 bits")
+    yield replace(late, opset=19)
 
 
 @law(numerics="bitwise", kind="move", serves="traffic", examples=_casts)
 def cast_of_values(i: Tensor, d: Tensor, v: Tensor, a: Axis, to: DataType):
     """Cast(OneHot(i, v)) = OneHot(i, Cast(v))"""
     moved, known = one_hot(i, d, cast(v, to), a), kernel(makes_floats(i, d, to))
-    yield rewrite(cast(one_hot(i, d, v, a), to), moved, known, because="two values are less to compute")
+    left, why = cast(one_hot(i, d, v, a), to), "two values are less to compute"
+    yield rewrite(left, moved, known, are_values(to), because=why)
 
 
 @hosted()

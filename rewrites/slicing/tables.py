@@ -11,6 +11,7 @@ The table is computed once.  Of the tables that give one result, the first that 
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ from egraph_opt.operators.composites import layer_norm, rms_norm, shifted_layer_
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.channels import product_fits, static_shape
 from egraph_opt.rewrites.conditions.combining import product_is_small
+from egraph_opt.rewrites.conditions.float_types import is_taken_from
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
@@ -100,6 +102,9 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(relu(gather(w, i, 0)))
     yield g.fires(tanh(gather(w, i, 1)))
     yield g.fires(cast(gather(g.constant(np.arange(6)), i, 0), TensorProto.FLOAT))
+    byte = cast(gather(w, i, 0), TensorProto.FLOAT8E4M3FN)
+    late = g.near_miss(cast(byte, TensorProto.FLOAT), why="no Gather takes floats of 8 bits")
+    yield replace(late, opset=19)
     yield g.near_miss(relu(gather(g.input((6, 4)), i, 0)), why="the table is no constant")
     yield g.near_miss(relu(gather(w, g.constant(np.array([1, 4, 1])), 0)), why="the indices are constant")
 
@@ -109,6 +114,7 @@ def function_of_rows(op: String, s: Settings, w: Tensor, i: Tensor, a: Axis):
     """f(Gather(W, i)) = Gather(f(W), i) for functions of each element of a constant W"""
     rows, known = _taken(w, i, a)
     made = gather(function_of(op, s, w), i, a)
+    known = (*known, is_taken_from(s, op))
     yield rewrite(function_of(op, s, rows), made, *known, because="what is taken is less to compute")
 
 

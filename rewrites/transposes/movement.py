@@ -12,7 +12,7 @@ transpose that met no other on its way down would be written at every place abov
 """
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, ne, rewrite
+from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, ne, opset, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import (
     Axes,
@@ -33,6 +33,7 @@ from egraph_opt.operators import concat, pad, reduce, reshape, slice_, softmax, 
 from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.chains import standing, stands
+from egraph_opt.rewrites.conditions.float_types import in_8_bits, is_turned
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import same_rank
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
@@ -143,10 +144,10 @@ def through_where(c: Tensor, x: Tensor, y: Tensor, p: Permutation):
     yield equal(inside, transpose(where(c, x, y), p), same_rank(c, x), same_rank(x, y))
 
 
-@law()
+@law(examples=in_8_bits(lambda x: transpose(x, (1, 0)), "an old Transpose takes no floats of 8 bits"))
 def through_cast(x: Tensor, p: Permutation, t: DataType):
     """Cast(Transpose_p(x)) = Transpose_p(Cast(x))"""
-    yield equal(cast(transpose(x, p), t), transpose(cast(x, t), p))
+    yield equal(cast(transpose(x, p), t), transpose(cast(x, t), p), is_turned(t, opset()))
 
 
 # --- along axes -----------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, Dims, Int, Settings, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, concat, expand, expand_to, gather, reshape, shape_of, where
 from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.rewrites.conditions.float_types import in_8_bits, is_taken_from
 from egraph_opt.rewrites.conditions.operands import (
     among,
     any_place,
@@ -124,10 +125,16 @@ def know_the_target(x: Tensor, t: Tensor):
     yield rewrite(expand_to(x, t), expand(x, numbers(t, x)), because="forgets how the target is computed")
 
 
-@law(kind="move", serves="arithmetic", uses=(functions, moves))
+@law(
+    kind="move",
+    serves="arithmetic",
+    uses=(functions, moves),
+    examples=in_8_bits(lambda x: expand(x, (3, 4)), "no Expand takes floats of 8 bits"),
+)
 def past_unary(x: Tensor, op: String, s: Settings, t: Tensor, dims: Dims):
     """f(Expand(x)) = Expand(f(x))"""
-    yield equal(function_of(op, s, _wide(x, t, dims)), _wide(function_of(op, s, x), t, dims))
+    wide = _wide(function_of(op, s, x), t, dims)
+    yield equal(function_of(op, s, _wide(x, t, dims)), wide, is_taken_from(s, op))
 
 
 @hosted()

@@ -17,6 +17,7 @@ from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, op
 from egraph_opt.laws.sorts import Axis, DataType, Dims, Flag, Settings, String, Tensor
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, softmax, unary
 from egraph_opt.operators.views import by_way_of, has_flatten
+from egraph_opt.rewrites.conditions.float_types import in_8_bits, is_viewed
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, known_dims, same_dims
 
 law = laws_of("reshape", numerics="bitwise")
@@ -92,11 +93,16 @@ def through_unary(x: Tensor, op: String, s: Settings, dims: Dims):
     yield equal(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims), demand)
 
 
-@law(kind="move", source="TASO")
+@law(
+    kind="move",
+    source="TASO",
+    examples=in_8_bits(lambda x: reshape(x, (1, 3)), "an old view takes no floats of 8 bits"),
+)
 def through_cast(x: Tensor, to: DataType, dims: Dims):
     """Cast(Reshape(x)) = Reshape(Cast(x))"""
     demand = guard(changes_dims(x, dims))
-    yield equal(cast(reshape(x, dims), to), reshape(cast(x, to), dims), demand)
+    left, right = cast(reshape(x, dims), to), reshape(cast(x, to), dims)
+    yield equal(left, right, is_viewed(to), demand)
 
 
 @hosted()

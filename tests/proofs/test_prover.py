@@ -44,6 +44,8 @@ OUTSIDE = {
     "any_scale_beside_root": "a step overflows",
     "attention_of_doubles": "an operator rounds to float32",
     "cast_behind_choice": "a runtime takes -0.0 for 0.0",
+    "cast_before_slice": "it takes a type that a proof does not look at",
+    "cast_before_turn": "it takes a type that a proof does not look at",
     "constant_behind_as_pad": "a runtime lacks a kernel",
     "conv_between_turns": "it takes more axes than a proof looks at",
     "elements_exchanged_twice": "it takes more elements than a proof looks at",
@@ -92,6 +94,7 @@ OUTSIDE = {
     "turned_thrice": "it takes more axes than a proof looks at",
     "update_of_large_factors": "a product of weights overflows",
     "upward_between_turns": "it takes more axes than a proof looks at",
+    "wide_and_back": "it takes a type that a proof does not look at",
 }
 """Wrong laws that hold in the arithmetic that they claim, and why they are wrong all the same."""
 

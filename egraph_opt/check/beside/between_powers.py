@@ -93,7 +93,7 @@ def _cast_ones(example: Example) -> Iterator[tuple[object, Example]]:
         for to, end in BEYOND.items() if sites else ():
             for ends in ((0, end + 1), (0, end + end // 2 + 1), (-end - 1, 0)):
                 ranges = {site: _shared(ends, site, alike, sites) for site in sites}
-                yield (to, ends), _cast_to(_with_ranges(example, ranges), old, to)
+                yield (to, ends), cast_to(_with_ranges(example, ranges), old, to)
 
 
 def _known_ones(example: Example) -> Iterator[tuple[object, Example]]:
@@ -121,7 +121,7 @@ def _root(number: int) -> int:
     return (math.isqrt(abs(number)) + 1) * (1 if number > 0 else -1) if number else 0
 
 
-def _cast_to(example: Example, old: int, to: int) -> Example:
+def cast_to(example: Example, old: int, to: int) -> Example:
     """All casts to one type to another one."""
 
     def change(part: Expression) -> Expression:
@@ -177,7 +177,7 @@ def _of_wide_integers(example: Example) -> Iterator[Example]:
 
     made = with_leaves(example, leaf)
     for old in sorted(narrow):
-        made = _cast_to(made, old, TensorProto.INT64)
+        made = cast_to(made, old, TensorProto.INT64)
     yield made
 
 
@@ -264,7 +264,7 @@ def _long_ones(example: Example) -> Iterator[tuple[object, Example]]:
             yield (length, types), long
             for to, end in BEYOND.items():
                 if end < length < 2 * end:
-                    yield from (((length, to, old), _cast_to(long, old, to)) for old in types)
+                    yield from (((length, to, old), cast_to(long, old, to)) for old in types)
 
 
 def _counted(example: Example) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from egraph_opt.check.beside.around_images import with_gaps_in_windows, with_win
 from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
 from egraph_opt.check.beside.both_directions import with_both_directions
 from egraph_opt.check.beside.cast_sources import with_other_sources
+from egraph_opt.check.beside.cast_targets import with_other_targets
 from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.equal_views import with_equal_views
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
@@ -38,9 +39,11 @@ from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
 from egraph_opt.check.beside.other_masks import with_other_masks
+from egraph_opt.check.beside.other_scales import with_other_scales
 from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_ones_and_nothing
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
+from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
 from egraph_opt.check.beside.structures import with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
@@ -77,12 +80,18 @@ RELATED = (
     *(with_turned_slices, with_more_copies, with_followed_sizes, with_other_layers),
     *(with_other_letters, with_parts_between, with_gaps_in_windows, with_kept_moments),
     *(with_moved_ones, with_other_flags, with_other_sources),
-    *(with_copies_along_another_axis, with_other_masks),
+    *(with_copies_along_another_axis, with_other_masks, with_quantized_bounds, with_other_targets),
     *(with_unequal_parts, with_uneven_halves, with_both_directions, with_ones_and_nothing),
     *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
     *(with_more_ones, with_equal_bounds),
 )
 """What changes in several things at once."""
+
+OF_ALL = (
+    *(with_newer_settings, with_sizes_in_proportion, with_ends_that_follow),
+    *(with_few_pixels, with_other_scales),
+)
+"""The same of examples of which other sizes are seldom right, too."""
 
 FEWER = {with_structures: 64, with_uneven_halves: 48}
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
@@ -135,24 +144,24 @@ def related(
         bits: the law promises every bit, which onnxruntime does not keep of halves that are out of range on
             the way: between nodes that it computes in float32 it does not round.
     """
-    plain, ranges = _not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
+    plain, ranges = not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
     halves = () if bits else (with_numbers_beyond_halves,)
     attributes = partial(with_named_attributes, named=named)
     for changed in (*RELATED, *halves, attributes, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, FEWER.get(changed, most))
         yield from spread([other for example in plain for other in changed(example)], wanted)
-    for changed in (with_newer_settings, with_sizes_in_proportion, with_ends_that_follow, with_few_pixels):
+    for changed in OF_ALL:
         yield from spread([other for example in examples for other in changed(example)], most)
     yield from map(without_names, plain)
 
 
 def known_later(examples: Sequence[Example], most: int) -> Iterator[Example]:
     """Some of many examples with operands that only a run knows."""
-    for example in spread(_not_picky(examples), most):
+    for example in spread(not_picky(examples), most):
         yield from with_operands_at_run_time(example)
 
 
-def _not_picky(examples: Sequence[Example]) -> list[Example]:
+def not_picky(examples: Sequence[Example]) -> list[Example]:
     return [example for example in examples if not operators_in(roots_of(example)) & PICKY]
 
 

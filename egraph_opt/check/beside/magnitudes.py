@@ -79,10 +79,10 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
     """
     for sized in (example, resized(example, {1}, LONGER)):
         yield from _with_a_huge_one(sized)
-        if _consists_of(FACTORS, sized):
+        if consists_of(FACTORS, sized):
             yield from _all_alike(sized)
             yield from _of_few_digits(sized)
-        if _consists_of(SUMMANDS, sized):
+        if consists_of(SUMMANDS, sized):
             yield from _of_large_summands(sized)
 
     yield from _beyond_casts(example)
@@ -161,7 +161,7 @@ def _of_many_factors(example: Example) -> Iterator[Example]:
             yield resized(example, {size}, MANY)
 
 
-def _consists_of(functions: frozenset[str], example: Example) -> bool:
+def consists_of(functions: frozenset[str], example: Example) -> bool:
     """Whether all operators of two operands are some, and all others only move elements."""
     heads = (part for term in roots_of(example) for part in parts(term) if isinstance(part.head, Function))
     return all(

@@ -114,7 +114,7 @@ def in_dtype(example: Example, dtype: int, of: Collection[int] = (TensorProto.FL
     return with_leaves(example, leaf)
 
 
-def _in_16_bits(example: Example) -> Example:
+def in_16_bits(example: Example) -> Example:
     """Quantised bytes as integers of 16 bits, which later opsets have."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
@@ -317,8 +317,8 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
         for dtype in OF_WHOLE:
             yield f"in {ir.DataType(dtype).name} for integers", in_dtype(example, dtype, WHOLE)
     if any(known.dtype in SIXTEEN_BITS for known in operands.facts):
-        yield "in 16 bits", _in_16_bits(example)
-        yield "in 16 bits, with float16", in_dtype(_in_16_bits(example), TensorProto.FLOAT16)
+        yield "in 16 bits", in_16_bits(example)
+        yield "in 16 bits, with float16", in_dtype(in_16_bits(example), TensorProto.FLOAT16)
     if any(v.const_value is None and known.dtype in BYTES for v, known in _pairs(example)):
         yield "of wider integers", _of_wider_integers(example)
     sizes = sorted({d for v in operands.values for d in dims_of(v) if isinstance(d, int) and d > 1})

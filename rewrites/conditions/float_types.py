@@ -15,7 +15,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from egraph_opt.facts.dtypes import ALL_FLOATS, FLOATS, HOLDS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted
-from egraph_opt.laws.sorts import DataType, Int, Settings, String, Tensor
+from egraph_opt.laws.sorts import DataType, Settings, String, Tensor
 from egraph_opt.operators import cast
 
 
@@ -47,7 +47,7 @@ def is_viewed(to: DataType) -> bool:
 
 
 @hosted()
-def is_turned(to: DataType, version: Int) -> bool:
+def is_turned(to: DataType, version: int) -> bool:
     """Transpose takes the type: floats of 8 bits since opset 21."""
     return to != T.FLOAT8E8M0 and (to not in BYTE_FLOATS or version >= 21)
 
@@ -55,7 +55,8 @@ def is_turned(to: DataType, version: Int) -> bool:
 @hosted()
 def is_taken_from(settings: Settings, op: String) -> bool:
     """What a function answers may be taken from, or repeated: of some types, to which a Cast goes, not."""
-    return op != "Cast" or settings == T.STRING or (settings in HOLDS and settings != T.BFLOAT16)
+    to: Any = settings  # a Cast has its type for settings
+    return op != "Cast" or to == T.STRING or (to in HOLDS and to != T.BFLOAT16)
 
 
 def has_number(dtype: int, number: float) -> bool:

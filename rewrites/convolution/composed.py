@@ -228,11 +228,11 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (kernel, small, g.input((1, 4, 500, 500)), "two small kernels multiply less"),
     ):
         yield g.near_miss(conv(conv(of, first, none(), PLAIN), second, none(), PLAIN), why)
-    one, end, two = (
+    point, far, two = (
         g.constant(np.full((1, 1, 1, 1)[axis:], number)) for number, axis in ((1.0, 0), (3e38, 0), (2.0, 3))
     )
-    shifted = conv(g.input((1, 1, 8, 8)), one, two, PLAIN)
-    yield g.near_miss(conv(shifted, end, none(), PLAIN), "the bias overflows")
+    shifted = conv(g.input((1, 1, 8, 8)), point, two, PLAIN)
+    yield g.near_miss(conv(shifted, far, none(), PLAIN), "the bias overflows")
 
 
 @law(

@@ -69,7 +69,8 @@ def padded_average(window: PoolWindow, pads: Pads, x: Fact) -> PoolWindow | None
 
     It has to fit: onnxruntime pools what is smaller by less than a stride, too.
     """
-    padded = padded_pool(window, pads) if window.count_include_pad or not any(window.pads) else None
+    counts = window.count_include_pad or not any(window.pads)
+    padded: PoolWindow | None = padded_pool.function(window, pads) if counts else None
     if padded is None or x.shape is None or len(x.shape) != len(window.kernel) + 2:
         return None
     for dim, (size, _, before, behind, dilation) in zip(x.shape[2:], along_axes(padded), strict=True):

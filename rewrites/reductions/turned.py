@@ -11,7 +11,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Flag, Slices, String, Tensor
 from egraph_opt.operators import reduce, slice_
-from egraph_opt.rewrites.slicing.slice import dim_at
+from egraph_opt.rewrites.slicing.slice import Entry, dim_at
 
 law = laws_of(
     "reduction",
@@ -34,10 +34,11 @@ def is_in_any_order(kind: str) -> bool:
 @hosted()
 def turns_round(s: Slices, x: Fact, axes: Axes) -> bool:
     """All elements of axes that are reduced, from the last to the first."""
-    return all(axis in axes and _is_turned(x, axis, *ends) for axis, *ends in s)
+    return all(entry[0] in axes and _is_turned(x, entry) for entry in s)
 
 
-def _is_turned(x: Fact, axis: int, start: int, end: int | None, step: int) -> bool:
+def _is_turned(x: Fact, entry: Entry) -> bool:
+    axis, start, end, step = entry
     dim = dim_at(x, axis)
     last = start == -1 or (isinstance(dim, int) and start == dim - 1)
     return step == -1 and last and end is None

@@ -185,9 +185,8 @@ BESIDE_A_SHIFT = "g (float[n, 8] x, float[n, 8] y) => (float[n, 8] z) {{ {} }}"
 
 def test_what_a_shift_swallows_may_be_there_where_it_is_taken_away_again() -> None:
     """Of small inputs the original leaves 0: a result that has them is closer to what is meant."""
-    shift = {"c": np.full(8, 3.25, np.float32)}
     body = "a = Add (x, c)\n b = Add (y, c)\n z = Sub (a, b)"
-    original = model(BESIDE_A_SHIFT.format(body), **shift)
+    original = model(BESIDE_A_SHIFT.format(body), c=np.full(8, 3.25, np.float32))
     assert verify(original, model(BESIDE_A_SHIFT.format("z = Sub (x, y)"))).status == "passed"
     for wrong in ("z = Sub (y, x)", "z = Add (x, y)"):
         assert verify(original, model(BESIDE_A_SHIFT.format(wrong))).status == "failed"
@@ -200,7 +199,7 @@ def test_each_node_has_its_own_last_place_of_a_weight() -> None:
     )
     moved = move_weights(made, np.random.default_rng(0))
     arrays = [onnx.numpy_helper.to_array(tensor) for tensor in moved.graph.initializer]
-    assert len(arrays) == 2
-    assert not np.array_equal(*arrays)
+    first, second = arrays
+    assert not np.array_equal(first, second)
     assert all(np.allclose(array, 3.25, rtol=1e-6) for array in arrays)
     assert [tensor.name for tensor in made.graph.initializer] == ["c"]

@@ -13,6 +13,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, DataType, Float, Settings, Tensor, hosted, number_like, rewrite
 from egraph_opt.operators import dequantize, quantize, softmax, unary
 from egraph_opt.operators.quantization import QUANTIZED
+from egraph_opt.rewrites.conditions.channels import static_shape
 
 from . import fires_on, of_one, of_two, wrong
 
@@ -135,9 +136,10 @@ def negligible_summand(x: Tensor, y: Tensor):
 @hosted()
 def usual_factor(q: Fact, c: Fact) -> Float | None:
     """d^-0.5 where that is nearly the factor."""
-    if not q.is_static or q.dtype != T.FLOAT or not isinstance(c.splat, float) or c.shape != ():
+    dims = static_shape(q)
+    if not dims or q.dtype != T.FLOAT or not isinstance(c.splat, float) or c.shape != ():
         return None
-    d = (q.shape[-1] or 1) ** -0.5
+    d = float((dims[-1] or 1) ** -0.5)
     return d if abs(c.splat - d) < 1e-3 * d else None
 
 

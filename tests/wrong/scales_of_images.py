@@ -6,6 +6,7 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Settings, Slices, Tensor, hosted, rewrite
 from egraph_opt.operators import PoolWindow, none, pool, resize, slice_
+from egraph_opt.rewrites.conditions.channels import known_elements, static_shape
 
 from . import fires_on, wrong
 from .scans import resized
@@ -32,9 +33,16 @@ def scaled(n: int, *factors: float, settings: Settings = MIDDLES):
 
 def factor_of(x: Fact, s: Fact) -> float | None:
     """The one factor of height and width of an image of known dims."""
-    if s.data is None or len(s.data) != 4 or not x.is_static or x.rank != 4 or x.dtype != FLOAT:
+    factors = known_elements(s) or ()
+    if len(factors) != 4 or x.rank != 4 or x.dtype != FLOAT:
         return None
-    return s.data[2] if s.data[:2] == (1.0, 1.0) and s.data[2] == s.data[3] else None
+    return factors[2] if factors[:2] == (1.0, 1.0) and factors[2] == factors[3] else None
+
+
+def are_multiples(x: Fact, k: int) -> bool:
+    """Height and width are known, and multiples of a number."""
+    dims = static_shape(x)
+    return dims is not None and not any(n % k for n in dims[2:])
 
 
 @hosted()
@@ -42,7 +50,7 @@ def window_of_means(x: Fact, s: Fact, u: Settings) -> PoolWindow | None:
     k, known = factor_of(x, s), dict(u)
     if k not in (0.5, 0.25) or known["mode"] != "linear" or known.get("antialias"):
         return None
-    if known["coordinate_transformation_mode"] != "half_pixel" or any(n % 2 for n in x.shape[2:]):
+    if known["coordinate_transformation_mode"] != "half_pixel" or not are_multiples(x, 2):
         return None
     return PoolWindow((2, 2), (int(1 / k),) * 2, (0,) * 4, (1, 1))
 
@@ -66,7 +74,7 @@ def every_kth(x: Fact, s: Fact, u: Settings) -> Slices | None:
     if f not in (0.5, 0.25, 0.125) or known["mode"] != "nearest" or known["nearest_mode"] != "floor":
         return None
     k = int(1 / f)
-    if known["coordinate_transformation_mode"] != "half_pixel" or any(n % k for n in x.shape[2:]):
+    if known["coordinate_transformation_mode"] != "half_pixel" or not are_multiples(x, k):
         return None
     return tuple((axis, k // 4, None, k) for axis in (2, 3))
 
@@ -91,11 +99,12 @@ def every_kth_pixel(x: Tensor, s: Tensor, u: Settings):
 def scales_up(s: Fact, t: Fact, u: Settings) -> bool:
     """Both enlarge, and together by whole numbers."""
     known = dict(u)
-    if s.data is None or t.data is None or s.shape != t.shape or known["mode"] != "nearest":
+    first, second = known_elements(s) or (), known_elements(t) or ()
+    if not first or len(first) != len(second) or known["mode"] != "nearest":
         return False
     if known["nearest_mode"] != "floor" or known["coordinate_transformation_mode"] != "asymmetric":
         return False
-    return all(p >= 1 and q >= 1 and (p * q).is_integer() for p, q in zip(s.data, t.data, strict=True))
+    return all(p >= 1 and q >= 1 and (p * q) % 1 == 0 for p, q in zip(first, second, strict=True))
 
 
 @wrong(

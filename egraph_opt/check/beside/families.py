@@ -91,7 +91,7 @@ OF_ALL = (
     *(with_newer_settings, with_sizes_in_proportion, with_ends_that_follow),
     *(with_few_pixels, with_other_scales),
 )
-"""The same of examples of which other sizes are seldom right, too."""
+"""The same, also beside examples of operators that are particular about sizes."""
 
 FEWER = {with_structures: 64, with_uneven_halves: 48}
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of

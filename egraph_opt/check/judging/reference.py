@@ -47,12 +47,13 @@ class Range(op_range.Range):
 
     op_domain = ""
 
-    def _run(self, start: Any, end: Any, step: Any, **settings: Any) -> tuple[Any]:
+    def _run(self, starts: Any, ends: Any, steps: Any, stash_type: Any = None) -> Any:
         with np.errstate(all="ignore"):
-            count = (np.float64(end) - np.float64(start)) / np.float64(step)
+            count = (np.float64(ends) - np.float64(starts)) / np.float64(steps)
         if not count <= MOST_COUNTED:
             raise MemoryError("a range that is too long")
-        return super()._run(start, end, step, **settings)  # type: ignore[no-any-return]
+        more = () if stash_type is None else (stash_type,)  # which not all releases have
+        return super()._run(starts, ends, steps, *more)  # type: ignore[no-untyped-call]
 
 
 class Reference:

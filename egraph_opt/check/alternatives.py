@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +12,18 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.cost.constant_nodes import constant_nodes
+from egraph_opt.cost.expansion import form_of
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.pricing import given_of, original_choice, price
 from egraph_opt.cost.views import Prices
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.facts.fact import UNKNOWN
+from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.names import Namer, names_in
-from egraph_opt.inference.kernels import FOUR_BITS
-from egraph_opt.operators.declaration import operators
+from egraph_opt.inference.kernels import FOUR_BITS, has_kernel
+from egraph_opt.inference.onnx_inference import schema
+from egraph_opt.operators.declaration import OnnxForm, operators
+from egraph_opt.operators.typing import types_of
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
 
@@ -164,6 +167,34 @@ def snapshot_as_written(lowered: Lowered) -> Snapshot:
         laws=(),
         term_node=terms,
     )
+
+
+def _of_constants(lowered: Lowered) -> Iterator[tuple[OnnxForm, Sequence[Fact], Fact]]:
+    """The nodes of ONNX's that are computed of constants alone, and so once, with operands and results."""
+    written = snapshot_as_written(lowered)
+    for node in range(written.n_nodes):
+        operands = [written.facts[c] for c in written.children(node)]
+        form = form_of(written, node, lowered.opset) if operands and all(x.const for x in operands) else None
+        if form is not None and not form.domain:
+            yield form, operands, written.facts[node]
+
+
+def computes_without_kernel(lowered: Lowered) -> bool:
+    """Whether onnxruntime has no kernel for something that is computed of constants alone."""
+    for form, operands, result in _of_constants(lowered):
+        types = types_of([operands[k] if isinstance(k, int) else None for k in form.inputs])
+        if not has_kernel(form.op_type, types, types_of([result]), lowered.opset):
+            return True
+    return False
+
+
+def constants_are_written(lowered: Lowered) -> bool:
+    """Whether ONNX knows the attributes of all that is computed of constants alone, which no model shows."""
+    for form, _, _ in _of_constants(lowered):
+        found = schema(form.op_type, "", lowered.opset)
+        if found is not None and not found.attributes.keys() >= {name for name, _ in form.attributes}:
+            return False
+    return True
 
 
 def rebuilt_original(lowered: Lowered, opset: int) -> onnx.ModelProto:

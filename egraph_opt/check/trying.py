@@ -9,13 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
+from egraph_opt.check.alternatives import (
+    alternatives_of,
+    computes_without_kernel,
+    constants_are_written,
+    prices_of,
+    rebuilt_original,
+    rewritten_model,
+)
 from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.feeds.kinds import BY_CLASS, ORDINARY
 from egraph_opt.check.feeds.points import numbers_between
-from egraph_opt.check.judging.comparing import compare
+from egraph_opt.check.judging.comparing import NO_KERNEL, compare
 from egraph_opt.check.judging.outcomes import Failure, Tally
 from egraph_opt.check.judging.trials import MOST_ADDED, Original
 from egraph_opt.check.named_numbers import constants_of, named_by, numbers_of
@@ -137,7 +144,7 @@ class Trying:
         """
         try:
             fired = term if isinstance(term, FiredTerm) else FiredTerm(term, lowered_at(term))
-            if any(map(_is_huge, fired.lowered.facts)):
+            if any(map(_is_huge, fired.lowered.facts)) or not constants_are_written(fired.lowered):
                 return None
             candidate = self._tried(fired, reference=reference, turn=turn)
         except Exception:  # operands that do not suit an operator make inference fail in many ways
@@ -260,16 +267,20 @@ class Trying:
         compared = spread(alternatives, MOST_ALTERNATIVES if turn is None else IN_TURN, turn or 0)
         for alternative in compared:
             if failure is None:
-                failure = self._alternative(original, alternative, lowered.opset)
+                failure = self._alternative(original, alternative, lowered)
         self.tally.add(original.tally)
         return Verdict(candidate, len(alternatives), bool(alternatives or cyclic), failure)
 
-    def _alternative(self, original: Original, alternative: Any, opset: int) -> Failure | None:
+    def _alternative(self, original: Original, alternative: Any, lowered: Lowered) -> Failure | None:
         try:
-            model = rewritten_model(alternative, opset)
+            model = rewritten_model(alternative, lowered.opset)
         except Exception as error:  # a wrong law may write what cannot be rebuilt, for many reasons
             return Failure(f"what was rewritten cannot be written: {' '.join(str(error).split())}")
-        return compare(original, model, self.tally)
+        failure = compare(original, model, self.tally)
+        if failure is not None and failure.message == NO_KERNEL and computes_without_kernel(lowered):
+            self.tally.left_out["what is computed of constants has no kernel, and needs none"] += 1
+            return None
+        return failure
 
     def _cyclic(self, candidate: TriedTerm, snapshot: Snapshot, node: int) -> Failure | None:
         """Compare an e-node that depends on itself, written on the term's own operands, with its class."""

@@ -58,7 +58,7 @@ def constants_of(lowered: Lowered) -> frozenset[float]:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedAttributes:
     """What the host functions of a law name beside numbers.
 
     Attributes:
@@ -72,7 +72,7 @@ class Named:
     axes: frozenset[tuple[int, ...]] = frozenset()
 
 
-def named_by(law: Law) -> Named:
+def named_by(law: Law) -> NamedAttributes:
     """What a law names in the code of its host functions, of functions beside them, and in their tables."""
     orders: dict[int, frozenset[tuple[int, ...]]] = {}
     equations: set[str] = set()
@@ -84,7 +84,7 @@ def named_by(law: Law) -> Named:
             orders[len(item)] = orders.get(len(item), frozenset()) | {item}
         elif isinstance(item, tuple) and _are_axes(item):
             axes.add(item)
-    return Named(orders, frozenset(equations), frozenset(axes))
+    return NamedAttributes(orders, frozenset(equations), frozenset(axes))
 
 
 def _are_axes(item: tuple[Any, ...]) -> bool:

@@ -22,7 +22,7 @@ from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_o
 from egraph_opt.check.beside.ties import with_equal_bounds
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
 from egraph_opt.check.beside.variants import dims_of
-from egraph_opt.check.named_numbers import Named, named_by
+from egraph_opt.check.named_numbers import NamedAttributes, named_by
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.laws import Dims, Law, Operands, Permutation, Tensor, hosted, law, rewrite
 from egraph_opt.laws.law import Example
@@ -120,7 +120,7 @@ def test_orders_that_a_law_names_are_tried_on_operands_of_their_rank() -> None:
 
     found = [
         (shapes(made)[0], given(made, "transpose", 1), given(made, "softmax", 2))
-        for made in with_named_attributes(example(turned), Named({4: named.orders[4]}, frozenset()))
+        for made in with_named_attributes(example(turned), NamedAttributes({4: named.orders[4]}, frozenset()))
     ]
     assert {*found} == {((3, 3, 3, 3), (0, 3, 1, 2), axis) for axis in range(4)}
 

@@ -50,7 +50,7 @@ from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_tu
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.check.choices import spread
-from egraph_opt.check.named_numbers import Named
+from egraph_opt.check.named_numbers import NamedAttributes
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.laws.law import Example
 
@@ -136,7 +136,7 @@ def beside(
 
 
 def related(
-    examples: Sequence[Example], numbers: frozenset[float], named: Named, most: int, *, bits: bool
+    examples: Sequence[Example], numbers: frozenset[float], named: NamedAttributes, most: int, *, bits: bool
 ) -> Iterator[Example]:
     """What differs from examples in several things that belong together, of each kind so many.
 

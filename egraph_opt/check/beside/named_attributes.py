@@ -16,7 +16,7 @@ from egraph_opt.check.beside.inputs_under import shape_under
 from egraph_opt.check.beside.other_layers import items_of
 from egraph_opt.check.beside.variants import with_dims, with_shape
 from egraph_opt.check.choices import spread
-from egraph_opt.check.named_numbers import MOST_AXES, Named
+from egraph_opt.check.named_numbers import MOST_AXES, NamedAttributes
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, transformed, with_argument
 from egraph_opt.laws.law import Example
@@ -34,7 +34,7 @@ RANKS = range(1, MOST_AXES + 1)
 Shape = tuple[Any, ...]
 
 
-def with_named_attributes(example: Example, named: Named) -> Iterator[Example]:
+def with_named_attributes(example: Example, named: NamedAttributes) -> Iterator[Example]:
     """Each way to give transposes the orders of one rank that a law names, and reductions the axes; each
     equation."""
     if named.equations:

@@ -33,7 +33,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Range:
+class ParameterRange:
     """A parameter that is drawn between two bounds, both included; `log`: uniformly in its logarithm."""
 
     name: str
@@ -63,7 +63,7 @@ class Axes:
     """
 
     grid: tuple[Grid, ...] = ()
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ParameterRange, ...] = ()
     samples: int = 1
     seed: str = "0"
 
@@ -248,7 +248,7 @@ def _grid(declared: _Declared, name: str, values: Any, place: SpecPlace) -> Grid
     return Grid(name, tuple(taken))
 
 
-def _range(declared: _Declared, name: str, told: Any, place: SpecPlace) -> Range:
+def _range(declared: _Declared, name: str, told: Any, place: SpecPlace) -> ParameterRange:
     if isinstance(told, list) and len(told) == 2:
         told = {"least": told[0], "most": told[1]}
     if not isinstance(told, Mapping) or not {"least", "most"} <= set(told) <= set(RANGE_KEYS):
@@ -265,4 +265,4 @@ def _range(declared: _Declared, name: str, told: Any, place: SpecPlace) -> Range
     if not low < high or (scale == "log" and not low > 0):
         above = ", above 0 where the scale is log" if scale == "log" else ""
         raise SpecError(f"{place.at()}: {name}: {low:g} to {high:g} is no range from least to most{above}")
-    return Range(name, low, high, scale == "log", numbers.whole)
+    return ParameterRange(name, low, high, scale == "log", numbers.whole)

@@ -9,7 +9,7 @@ import pytest
 from egraph_opt.errors import EgraphOptError, SpecError
 from egraph_opt.lab.sweep.planning import plan
 from egraph_opt.lab.sweep.spec import read_spec
-from egraph_opt.lab.sweep.spec_costs import Axes, Grid, Range
+from egraph_opt.lab.sweep.spec_costs import Axes, Grid, ParameterRange
 
 from .small import write_example
 
@@ -19,7 +19,7 @@ MODELS = 'models = ["small.onnx"]\n'
 
 def test_points_are_the_grid_times_the_samples() -> None:
     grid = (Grid("a", (1, 2)), Grid("b", ("x", "y", "z")))
-    axes = Axes(grid, (Range("c", 0.0, 1.0),), samples=4, seed="7")
+    axes = Axes(grid, (ParameterRange("c", 0.0, 1.0),), samples=4, seed="7")
     points = list(axes.points())
     assert len(points) == axes.count == 24
     assert axes.names == ("a", "b", "c")
@@ -28,7 +28,11 @@ def test_points_are_the_grid_times_the_samples() -> None:
 
 
 def test_samples_stay_in_their_range() -> None:
-    ranges = (Range("u", -1.0, 3.0), Range("l", 0.01, 100.0, log=True), Range("w", 1, 6, whole=True))
+    ranges = (
+        ParameterRange("u", -1.0, 3.0),
+        ParameterRange("l", 0.01, 100.0, log=True),
+        ParameterRange("w", 1, 6, whole=True),
+    )
     points = list(Axes((), ranges, samples=500).points())
     assert all(-1 <= p["u"] <= 3 and 0.01 <= p["l"] <= 100 and p["w"] in range(1, 7) for p in points)
     assert 200 < sum(p["l"] < 1 for p in points) < 300

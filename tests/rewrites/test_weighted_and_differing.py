@@ -1,4 +1,4 @@
-"""Differences of what has one weight, weighted sums, roots of scaled sums and pools of whole windows."""
+"""Differences of what has one weight, weighted sums, and roots of scaled sums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import onnx
 import pytest
 
-from ..knowledge_bases.graphs import Dims, Graph, check_settled, optimized, outcome
+from ..knowledge_bases.graphs import Dims, Graph, check_settled, optimized
 
 Build = Callable[[Graph], str]
 IMAGE: Dims = ["N", 6, 8, 9]
@@ -77,28 +77,6 @@ def test_a_sample_deviation_is_a_norm() -> None:
     found = optimized(model)
     assert found.total() == 5
     assert found["ReduceL2"] == 1
-
-
-@pytest.mark.parametrize("kind", ["AveragePool", "MaxPool"])
-@pytest.mark.parametrize(
-    ("dims", "sides"), [([2, 6, 40], [4]), ([1, 3, 32, 20], [16, 1]), ([1, 6, 14, 14], [7, 7])]
-)
-def test_windows_side_by_side_are_reduced_where_nothing_else_is_pooled(
-    kind: str, dims: Dims, sides: list[int]
-) -> None:
-    g = Graph(x=dims)
-    model = g.model(g.add(kind, "x", kernel_shape=sides, strides=sides))
-    found = outcome(model, "ascend")
-    assert not found.counts[kind]
-    assert found.report.cost.after < 0.5 * found.report.cost.before
-
-
-def test_a_pool_between_convolutions_stays() -> None:
-    g = Graph(x=[1, 64, 56, 56])
-    first = g.add("Relu", convolved(g, "x", g.weight(64, 64, 3, 3)))
-    pooled = g.add("MaxPool", first, kernel_shape=[2, 2], strides=[2, 2])
-    model = g.model(convolved(g, pooled, g.weight(64, 64, 3, 3)))
-    assert optimized(model, "ascend")["MaxPool"] == 1
 
 
 def test_positions_behind_a_padding_index_are_a_shorter_table() -> None:

@@ -8,6 +8,7 @@ from egraph_opt.laws import Float, Tensor, exp, hosted, log, rewrite, sqrt
 from egraph_opt.laws.algebra import number_like, reciprocal
 from egraph_opt.operators import batchnorm, reduce, reshape
 from egraph_opt.rewrites.conditions.channels import channel_dims
+from egraph_opt.rewrites.normalization.batchnorm import shift_behind
 
 from . import fires_on, is_single, of_one, wrong
 
@@ -108,3 +109,18 @@ def any_scale_beside_root(x: Tensor, e: Tensor, c: Tensor):
 def are_numbers(x: Fact, e: Fact, c: Fact) -> bool:
     known = e.splat is not None and e.splat > 0 and c.splat is not None
     return known and x.rank == 1 and x.dtype == e.dtype == c.dtype == T.FLOAT
+
+
+def _shifted_twice(g):
+    s, b, m, v = (g.constant(np.full(2, n, np.float32)) for n in (-2e38, 2e38, 0, 1))
+    return batchnorm(g.input((1, 2, 3)), s, b, m, v, 1e-5) + g.constant(np.full((2, 1), 2e38, np.float32))
+
+
+@wrong("reassociates", _shifted_twice, values=(1.0, 1.1, 0.9))
+def shift_behind_any_batchnorm(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: Float, c: Tensor):
+    """BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
+
+    Wrong where b + c is infinite, and s * x takes as much away.
+    """
+    whole = batchnorm(x, s, b + reshape(c, shift_behind(x, s, b, c)), m, v, e)
+    yield rewrite(batchnorm(x, s, b, m, v, e) + c, whole, are_of_type(x, s, b, m, v), because="one constant")

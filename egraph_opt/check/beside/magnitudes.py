@@ -67,6 +67,9 @@ LARGE, OPPOSITE = 0.38, (-0.6, 0.6)
 """Shares of the greatest number of a type: twice the first is one, three times it is none, but for the second
 that is added in between."""
 
+OPPOSED = 0.6
+"""The same share: of two there is no sum, and of these and what is opposite to one there is one."""
+
 ADDING_NOTHING = frozenset({"leaf", "unary", "expand", "reshape", "transpose", "slice_", "gather"})
 
 
@@ -84,6 +87,7 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
             yield from _of_few_digits(sized)
         if consists_of(SUMMANDS, sized):
             yield from _of_large_summands(sized)
+        yield from _of_large_sums(sized)
 
     yield from _beyond_casts(example)
     yield from _between_floats(example)
@@ -224,6 +228,18 @@ def _of_large_summands(example: Example) -> Iterator[Example]:
             place = len(more.values) - 1
             term = replaced(example.term, {leaf(other): leaf(other) + leaf(place)})
             yield replace(example, term=term, operands=with_numbers(more, {place: share * end}))
+
+
+def _of_large_sums(example: Example) -> Iterator[Example]:
+    """A constant that is added and another one so large that their sum is none, and a third one opposite."""
+    constants, _ = floats_of(example)
+    added = (n for n in nodes_of(example) if n.head.name == "binary" and n.arguments[0].head.value in SUMMANDS)
+    places = {place_of_leaf(operand) for node in added for operand in node.arguments[1:]}
+    for place in constants if len(constants) > 2 else ():
+        for other, opposite in permutations([k for k in constants if k != place], 2) if place in places else ():
+            large = OPPOSED * _end(example.operands.values[place])
+            numbers = dict.fromkeys(constants, 1.0) | {place: large, other: large, opposite: -large}
+            yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _end(value: ir.Value) -> float:

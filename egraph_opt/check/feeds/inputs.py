@@ -40,8 +40,8 @@ Feeds = dict[str, npt.NDArray[Any]]
 MOST_KEPT = 2**12
 """Elements of an input that is kept for the next term."""
 
-MOST_FEEDS = 28
-"""Sets of inputs of a kind, where an input has few elements."""
+MOST_FEEDS = 50
+"""Sets of inputs of a kind, where an input has few elements: of a single one this holds every table."""
 
 USUAL, OF_HALVES = 8, 96
 """Elements of inputs that have no table; of halves, of which some sums have to cancel."""
@@ -110,14 +110,13 @@ class Inputs:
             return
         if not self._beside.get(kind, True) or (kind == "underflow" and not self._underflowing):
             return
-        least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
-        wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else self._usual[kind == "normal"]
-        wanted = len(self._beside[kind]) if kind in self._beside else wanted
-        sets = min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
+        elements = {name: math.prod(shape) for name, shape in shapes.items() if 0 not in shape}
+        needs = [-(-self._elements(t, kind) // elements[n]) for n, t, _ in self.values if n in elements]
+        sets = min(max(needs, default=1), MOST_FEEDS)
         if kind == "zeros":
             sets = len(BESIDE) * len(self._beside[kind])
         if kind == "underflow":
-            sets = (1 if least > FEW else 2) * len(self._underflowing)
+            sets = (1 if min(elements.values(), default=1) > FEW else 2) * len(self._underflowing)
         if kind == "ends":
             sets = 4 if self._tells_places else 2
         if turn is not None and kind != "ends":  # these are few, and no two alike
@@ -129,6 +128,13 @@ class Inputs:
                 name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))
                 for k, (name, tensor, role) in enumerate(self.values)
             }
+
+    def _elements(self, tensor: Any, kind: Kind) -> int:
+        """Of how many elements of an input all that is to be tried in it is there."""
+        if kind in TABLES and tensor.elem_type != onnx.TensorProto.BOOL:
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+            return len(_every_integer(dtype)) if _is_whole(tensor) else _turn(kind, dtype)
+        return len(self._beside[kind]) if kind in self._beside else self._usual[kind == "normal"]
 
     def _shape(self, tensor: Any, number: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
         if not tensor.HasField("shape"):
@@ -258,9 +264,16 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         signs = rng.choice((-1, 1) if info.min < 0 else (1,), size).astype(place.dtype)
         return signs * (((np.uint64(1) << bits) + bits) & np.uint64(info.max)).astype(place.dtype)
     else:
-        table = (*INTEGERS, int(info.min), int(info.max))
+        return _dealt(rng, place, _every_integer(place.dtype))
     fits = [n for n in table if info.min <= n <= info.max] or range(6)  # multiples of fractions, say
     return _dealt(rng, place, np.array(fits, dtype=place.dtype))
+
+
+def _every_integer(dtype: Any) -> npt.NDArray[Any]:
+    """Of a type all of the table and both its ends."""
+    info = np.iinfo(dtype)
+    whole = dict.fromkeys((*INTEGERS, int(info.min), int(info.max)))
+    return np.array([n for n in whole if info.min <= n <= info.max], dtype=dtype)
 
 
 def _at_ends(place: _Place) -> Any:
@@ -313,12 +326,22 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "wide":
         spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
         return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
-    more = BEYOND_FLOAT32.get(kind, ()) if place.dtype == np.float64 else ()
-    table = np.array((*more, *TABLES[kind]))
-    values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, place, table), values)
+    table = _odd_floats(kind, place.dtype)
+    from_table = _dealt(rng, place, np.arange(_turn(kind, place.dtype)))
+    values = np.where(from_table < len(table), table[np.minimum(from_table, len(table) - 1)], values)
     if kind == "moderate" and half:
         return np.clip(values, -4, 4)  # Exp(-20) is 0 there
     return np.clip(values, -HALF_RANGE, HALF_RANGE) if kind == "large" and half else values
+
+
+def _odd_floats(kind: Kind, dtype: Any) -> npt.NDArray[np.float64]:
+    more = BEYOND_FLOAT32.get(kind, ()) if dtype == np.float64 else ()
+    return np.array((*more, *TABLES[kind]))
+
+
+def _turn(kind: Kind, dtype: Any) -> int:
+    """Of how many elements each of the table is one, and the others are ordinary."""
+    return math.ceil(len(_odd_floats(kind, dtype)) / SHARE[kind])
 
 
 def _dealt(rng: np.random.Generator, place: _Place, table: npt.NDArray[Any]) -> Any:

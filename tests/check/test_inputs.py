@@ -20,7 +20,10 @@ SHAPES = ((2, 3), (), (1,), (3, 1), (1, 40))
 def values(dtype: int, kinds: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[np.ndarray[Any, Any], ...]:
     """All that the two inputs of a sum hold, over some kinds of inputs."""
     given = [helper.make_tensor_value_info(name, dtype, shape) for name in "xy"]
-    node, result = helper.make_node("Add", ["x", "y"], ["z"]), helper.make_tensor_value_info("z", dtype, shape)
+    node, result = (
+        helper.make_node("Add", ["x", "y"], ["z"]),
+        helper.make_tensor_value_info("z", dtype, shape),
+    )
     model = helper.make_model(helper.make_graph([node], "g", given, [result]))
     inputs = Inputs(onnx.shape_inference.infer_shapes(model))
     feeds = [each for kind in kinds for each in inputs.feeds({}, kind)]

@@ -11,10 +11,10 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
+from egraph_opt.check.beside.changing import with_attribute, with_parts, with_roots
 from egraph_opt.check.beside.followed_sizes import FEW_VIEWS, FOLLOWING, with_dims_of
 from egraph_opt.check.beside.variants import arrays_of, dims_of, with_input
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
-from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.trying import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant, parts
@@ -58,8 +58,8 @@ def _with_factor(sizes: Shape, i: int, j: int, factor: int) -> Shape:
 
 
 def _with(example: Example, node: Expression, k: int, value: object) -> Example:
-    other = with_argument(node, k, constant(value, node.arguments[k].sort))
-    return replace(example, term=replaced(example.term, {node: other}))
+    other = with_attribute(node, k, value)
+    return with_parts(example, {node: other})
 
 
 def _of_weights(example: Example, node: Expression, k: int, window: ConvWindow) -> Iterator[Example]:
@@ -88,7 +88,7 @@ def _of_copies(example: Example, node: Expression) -> Iterator[Example]:
         for chosen in product(*ways):
             made = {n: constant(d, n.arguments[1].sort) for n, d in zip((node, *views), chosen, strict=True)}
             terms = tuple(with_dims_of(term, made) for term in roots_of(example))
-            moved = replace(example, term=terms if isinstance(example.term, tuple) else terms[0])
+            moved = with_roots(example, terms)
             if lowered_if_typed(moved):
                 yield moved
 

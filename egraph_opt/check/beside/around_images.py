@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.variants import dims_of, resized
 from egraph_opt.check.scope import attributes_in, nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.windows import PoolWindow
 
 LENGTH = 2
@@ -58,5 +58,5 @@ def _windows(example: Example) -> Iterator[tuple[Expression, int, PoolWindow]]:
 
 
 def _with_window(example: Example, node: Expression, k: int, window: PoolWindow) -> Example:
-    other = with_argument(node, k, constant(window, node.arguments[k].sort))
-    return replace(example, term=replaced(example.term, {node: other}))
+    other = with_attribute(node, k, window)
+    return with_parts(example, {node: other})

@@ -17,16 +17,17 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
+from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.variants import Dims, constant_like, dims_of, input_like, with_input, with_leaves
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, transformed, with_argument
+from egraph_opt.check.shorthands import transformed
 from egraph_opt.facts.dtypes import BOOL, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.kernels import FOUR_BITS
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.elementwise import unary
-from egraph_opt.operators.expressions import Expression, constant, parts
+from egraph_opt.operators.expressions import Expression, parts
 
 BEYOND: dict[int, int] = {
     TensorProto.INT4: 2**3,
@@ -126,7 +127,7 @@ def cast_to(example: Example, old: int, to: int) -> Example:
 
     def change(part: Expression) -> Expression:
         same = getattr(part.head, "name", "") == "cast" and part.arguments[1].head.value == old
-        return with_argument(part, 1, constant(to, part.arguments[1].sort)) if same else part
+        return with_attribute(part, 1, to) if same else part
 
     opset = OF_FOUR_BITS if to in FOUR_BITS else example.opset
     return replace(example, term=transformed(example.term, change), opset=opset)
@@ -157,7 +158,7 @@ def _with_ranges(example: Example, ranges: Ranges) -> Example:
         site: unary("Clip", (("max", high), ("min", low)), _leaf(site))
         for site, (low, high) in ranges.items()
     }
-    return replace(example, term=replaced(example.term, changed))
+    return with_parts(example, changed)
 
 
 def _of_wide_integers(example: Example) -> Iterator[Example]:

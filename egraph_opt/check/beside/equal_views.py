@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.choices import spread
 from egraph_opt.check.scope import nodes_of
@@ -59,4 +60,4 @@ def _along_each(example: Example, rank: int) -> Iterator[Example]:
     axes: list[Expression] = sorted((each for each in given if each.sort.name == "Axis"), key=repr)
     for axis in axes[:1]:
         for other in set(range(rank)) - {axis.head.value}:
-            yield replace(example, term=replaced(example.term, {axis: constant(other, axis.sort)}))
+            yield with_parts(example, {axis: constant(other, axis.sort)})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 from typing import Any
 
+from egraph_opt.check.beside.changing import with_roots
 from egraph_opt.check.beside.variants import dims_of, with_input
 from egraph_opt.check.scope import nodes_of, roots_of
 from egraph_opt.check.trying import lowered_if_typed
@@ -75,7 +75,7 @@ def followed(
             for view in views
         }
         terms = tuple(with_dims_of(term, dims) for term in roots_of(example))
-        yield replace(example, term=terms if isinstance(example.term, tuple) else terms[0])
+        yield with_roots(example, terms)
 
 
 def _dims(view: Expression) -> Shape:

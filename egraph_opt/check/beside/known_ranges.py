@@ -13,6 +13,7 @@ from itertools import combinations, islice, permutations, product
 
 from onnx import TensorProto
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.magnitudes import with_numbers
 from egraph_opt.check.beside.variants import arrays_of, dims_of, input_like
 from egraph_opt.check.divisors import divisor_of
@@ -156,4 +157,4 @@ def _with_ranges(example: Example, ranges: dict[Expression, Range]) -> Example:
         node: unary("Clip", (("max", high), ("min", low)), node.arguments[2])
         for node, (low, high) in ranges.items()
     }
-    return replace(example, term=replaced(example.term, changed))
+    return with_parts(example, changed)

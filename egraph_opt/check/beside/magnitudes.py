@@ -233,10 +233,11 @@ def _of_large_summands(example: Example) -> Iterator[Example]:
 def _of_large_sums(example: Example) -> Iterator[Example]:
     """A constant that is added and another one so large that their sum is none, and a third one opposite."""
     constants, _ = floats_of(example)
-    added = (n for n in nodes_of(example) if n.head.name == "binary" and n.arguments[0].head.value in SUMMANDS)
-    places = {place_of_leaf(operand) for node in added for operand in node.arguments[1:]}
-    for place in constants if len(constants) > 2 else ():
-        for other, opposite in permutations([k for k in constants if k != place], 2) if place in places else ():
+    operators = (node.arguments for node in nodes_of(example) if node.head.name == "binary")
+    sums = (operands for name, *operands in operators if name.head.value in SUMMANDS)
+    added = {place_of_leaf(operand) for operands in sums for operand in operands}
+    for place, other, opposite in permutations(constants, 3):
+        if place in added:
             large = OPPOSED * _end(example.operands.values[place])
             numbers = dict.fromkeys(constants, 1.0) | {place: large, other: large, opposite: -large}
             yield replace(example, operands=with_numbers(example.operands, numbers))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check.beside.changing import with_attribute
 from egraph_opt.check.beside.variants import Dims, arrays_of, dims_of, resized, with_shape
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
@@ -27,7 +28,7 @@ def with_more_copies(example: Example) -> Iterator[Example]:
             if times < 2 or not isinstance(size, int) or size < 1:
                 continue
             more = (*repeats[:axis], times + 1, *repeats[axis + 1 :])
-            copies = with_argument(node, 1, constant(more, node.arguments[1].sort))
+            copies = with_attribute(node, 1, more)
             longer = resized(example, {times * size}, (times + 1) * size)
             made = replace(longer, term=replaced(example.term, {node: copies}))
             yield made

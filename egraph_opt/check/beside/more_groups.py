@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.proportions import in_proportion
 from egraph_opt.check.beside.variants import resized
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf
@@ -65,7 +66,7 @@ def _in_fewer_groups(example: Example, node: Expression) -> Iterator[Example]:
     known, groups = example.operands.values[place].const_value, window.head.value.group
     if groups > 1 and groups % 2:
         four = with_argument(node, 3, constant(replace(window.head.value, group=EVEN), window.sort))
-        wider = resized(replace(example, term=replaced(example.term, {node: four})), {groups}, EVEN)
+        wider = resized(with_parts(example, {node: four}), {groups}, EVEN)
         yield from _in_fewer_groups(wider, four)
     for fewer in (g for g in range(1, groups) if known is not None and groups % g == 0):
         other = with_argument(node, 3, constant(replace(window.head.value, group=fewer), window.sort))

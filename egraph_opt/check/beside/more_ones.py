@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, combinations, product
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import replaced, with_argument
@@ -50,6 +51,6 @@ def _along(example: Example, axes: list[int]) -> Iterator[Example]:
     given = {argument for node in nodes_of(example) for argument in node.arguments}
     named: list[Expression] = [each for each in given if each.sort.name == "Axis"]
     for axis, _ in product(axes, named[:1]):
-        yield replace(example, term=replaced(example.term, {named[0]: constant(axis, named[0].sort)}))
+        yield with_parts(example, {named[0]: constant(axis, named[0].sort)})
     if not named:
         yield example

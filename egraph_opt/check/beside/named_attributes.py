@@ -12,13 +12,14 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under
 from egraph_opt.check.beside.other_layers import items_of
 from egraph_opt.check.beside.variants import with_dims, with_shape
 from egraph_opt.check.choices import spread
 from egraph_opt.check.named_numbers import MOST_AXES, NamedAttributes
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, transformed, with_argument
+from egraph_opt.check.shorthands import transformed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
@@ -66,7 +67,7 @@ def _of_rank(
     for chosen in spread(list(product(*ways)), MOST // max(len(bases), 1) or 1):
         by = dict(zip([*orders, *axes, *single[:1]], chosen, strict=True))
         for base in bases:
-            yield replace(base, term=replaced(base.term, by))
+            yield with_parts(base, by)
 
 
 def _with_axes(example: Example, old: int, rank: int) -> Iterator[Example]:
@@ -110,8 +111,8 @@ def _with_equations(example: Example, equations: Sequence[str]) -> Iterator[Exam
             letters = equation.partition("->")[0].split(",")
             if "." in equation or len(letters) != len(places):
                 continue
-            other = with_argument(node, 0, constant(equation, node.arguments[0].sort))
-            made = replace(example, term=replaced(example.term, {node: other}))
+            other = with_attribute(node, 0, equation)
+            made = with_parts(example, {node: other})
             for sizes in ({}, {x: 2 + k for k, x in enumerate(sorted({*equation} - {*",->"}))}):
                 yield _with_letters(made, places, letters, sizes)
 

@@ -11,9 +11,10 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.variants import Dims, with_dims
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.check.shorthands import with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 from egraph_opt.operators.linear import ConvWindow
@@ -50,7 +51,7 @@ def with_newer_settings(example: Example) -> Iterator[Example]:
     newest = replace(example, opset=max(example.opset, NEWEST))
     roomy = [with_dims(newest, partial(_grown, more)) for more in ROOM]
     for each, (node, other) in product(roomy, changed):
-        yield replace(each, term=replaced(each.term, {node: other}))
+        yield with_parts(each, {node: other})
 
 
 def _otherwise(node: Expression) -> Iterator[tuple[Expression, Expression]]:

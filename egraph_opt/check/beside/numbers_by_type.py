@@ -11,9 +11,10 @@ from typing import Any
 
 from onnx import TensorProto
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.variants import in_dtype
 from egraph_opt.check.scope import attributes_in, nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.check.shorthands import with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
 
@@ -30,9 +31,7 @@ def with_numbers_beyond_halves(example: Example) -> Iterator[Example]:
             old = node.arguments[position]
             for value in _others(old.head.value):
                 made = with_argument(node, position, constant(value, old.sort))
-                yield in_dtype(
-                    replace(example, term=replaced(example.term, {node: made})), TensorProto.FLOAT16
-                )
+                yield in_dtype(with_parts(example, {node: made}), TensorProto.FLOAT16)
 
 
 def _others(value: Any) -> Iterator[Any]:

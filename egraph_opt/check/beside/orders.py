@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check.beside.changing import with_attribute
 from egraph_opt.check.beside.structures import exchanged
 from egraph_opt.check.beside.variants import arrays_of, dims_of, resized, with_dims
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import transformed, with_argument
+from egraph_opt.check.shorthands import transformed
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression
 
 LONGEST = 8
 """Of orders that are made longer."""
@@ -108,7 +109,7 @@ def _of_axes_between(example: Example) -> Iterator[Example]:
                 return part
             axes = [axis if axis < at else axis + more for axis in part.arguments[1].head.value]
             order = (*axes[:at], *range(at + 1, at + more), at, *axes[at:])
-            return with_argument(part, 1, constant(order, part.arguments[1].sort))
+            return with_attribute(part, 1, order)
 
         made = with_dims(example, lambda dims, at=at: (*dims[:at], *ROUND, *dims[at:]))  # type: ignore[misc]
         yield replace(made, term=transformed(example.term, change))

@@ -14,9 +14,10 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
+from egraph_opt.check.beside.changing import with_parts, with_roots
 from egraph_opt.check.beside.variants import constant_like, dims_of, input_like, with_leaves
 from egraph_opt.check.scope import operators_in, roots_of
-from egraph_opt.check.shorthands import replaced, transformed, with_arguments
+from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.kernels import FOUR_BITS
@@ -63,7 +64,7 @@ def _in_place_of_bytes(example: Example, types: Mapping[int, int]) -> Example:
     pairs = enumerate(zip(example.operands.values, example.operands.facts, strict=True))
     narrow = {k: types.get(f.dtype, 0) for k, (v, f) in pairs if v.const_value is None}
     inputs = {leaf(k): cast(leaf(k), dtype) for k, dtype in narrow.items() if dtype in FOUR_BITS}
-    made = replace(made, term=replaced(made.term, inputs))
+    made = with_parts(made, inputs)
     return _handed_out(made)
 
 
@@ -91,4 +92,4 @@ def _handed_out(example: Example) -> Example:
         fact = builder.lowered.facts[builder.term(root)]
         narrow = fact is not None and fact.dtype in FOUR_BITS
         terms.append(cast(root, TensorProto.INT8) if narrow else root)
-    return replace(example, term=tuple(terms) if isinstance(example.term, tuple) else terms[0])
+    return with_roots(example, terms)

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.variants import constant_like, dims_of, input_like
 from egraph_opt.check.layers import FUNCTIONS
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.themes.activations import ACTIVATIONS
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.recurrent import GATES, RecurrentLayer
 
 LAYER = 5
@@ -63,8 +63,8 @@ def _of_other_kinds(example: Example, node: Expression) -> Iterator[Example]:
 
 def with_layer(example: Example, node: Expression, kind: str, settings: dict[str, object]) -> Example:
     made = RecurrentLayer(kind, tuple(sorted(settings.items())))
-    other = with_argument(node, LAYER, constant(made, node.arguments[LAYER].sort))
-    return replace(example, term=replaced(example.term, {node: other}))
+    other = with_attribute(node, LAYER, made)
+    return with_parts(example, {node: other})
 
 
 def items_of(whole: Expression) -> list[Expression]:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from string import ascii_letters
 
+from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.variants import arrays_of, dims_of, with_dims
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.check.shorthands import replaced
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression
 
 MORE = (2, 3)
 """Dims of letters that are added."""
@@ -28,12 +29,12 @@ def with_other_letters(example: Example) -> Iterator[Example]:
             letters = sorted({*equation} & {*ascii_letters})
             backwards = str.maketrans(dict(zip(letters, reversed(letters), strict=True)))
             other = _with(node, equation.translate(backwards))
-            yield replace(example, term=replaced(example.term, {node: other}))
+            yield with_parts(example, {node: other})
             yield from _of_two_more(example, node, equation)
 
 
 def _with(node: Expression, equation: str) -> Expression:
-    return with_argument(node, 0, constant(equation, node.arguments[0].sort))
+    return with_attribute(node, 0, equation)
 
 
 def _of_two_more(example: Example, node: Expression, equation: str) -> Iterator[Example]:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
+from egraph_opt.check.beside.changing import with_attribute, with_roots
 from egraph_opt.check.beside.followed_sizes import with_dims_of
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.scope import nodes_of, roots_of
-from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.check.shorthands import replaced
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
 
@@ -43,7 +44,7 @@ def with_ones_and_nothing(example: Example) -> Iterator[Example]:
                     dims[node] = constant(new, node.arguments[1].sort)
             if dims:
                 terms = tuple(with_dims_of(term, dims) for term in roots_of(example))
-                yield replace(example, term=terms if isinstance(example.term, tuple) else terms[0])
+                yield with_roots(example, terms)
 
 
 def with_more_axes_reduced(example: Example) -> Iterator[Example]:
@@ -57,5 +58,5 @@ def with_more_axes_reduced(example: Example) -> Iterator[Example]:
         for at, more in product(range(len(dims) + 1), MORE):
             wider = with_shape_under(example, node, (*dims[:at], *(LENGTH,) * more, *dims[at:]))
             all_of = {*(a + more if a >= at else a for a in axes), *range(at, at + more)}
-            other = with_argument(node, 2, constant(tuple(sorted(all_of)), node.arguments[2].sort))
+            other = with_attribute(node, 2, tuple(sorted(all_of)))
             yield replace(wider, term=replaced(example.term, {node: other}))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from egraph_opt.check.beside.changing import with_attribute
 from egraph_opt.check.beside.variants import dims_of, resized
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
@@ -59,7 +60,7 @@ def _elements(xs: Expression) -> Iterator[Expression]:
 
 
 def _cut(part: Expression, axis: int, low: int, high: int) -> Expression:
-    return with_argument(part, 1, constant(((axis, low, high, 1),), part.arguments[1].sort))
+    return with_attribute(part, 1, ((axis, low, high, 1),))
 
 
 def _of_other_sizes(example: Example, node: Expression) -> Iterator[Example]:
@@ -69,7 +70,7 @@ def _of_other_sizes(example: Example, node: Expression) -> Iterator[Example]:
         return
     half, first = (len(sizes) + 1) // 2, sizes[0]
     more = (*sizes[:half], first + 1, first, first - 1, *sizes[half:])
-    longer = with_argument(node, 2, constant(more, node.arguments[2].sort))
+    longer = with_attribute(node, 2, more)
     wider = resized(example, {sum(sizes)}, sum(more))
     outputs = [part for part in nodes_of(example) if part.head.name == "output" and part.arguments[0] == node]
     for part in outputs:

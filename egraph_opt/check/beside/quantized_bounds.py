@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.magnitudes import with_numbers
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.law import Example
@@ -44,7 +44,7 @@ def with_quantized_bounds(example: Example) -> Iterator[Example]:
             for low, high in ((least + step, most + BEYOND), (least - BEYOND, most + step)):
                 bounds = (("max", high * SCALE), ("min", low * SCALE))
                 changed = {clip: unary("Clip", bounds, clip.arguments[2]) for clip in clips}
-                yield replace(made, term=replaced(made.term, changed))
+                yield with_parts(made, changed)
 
 
 def _is_clip(node: Expression) -> bool:

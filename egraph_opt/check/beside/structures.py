@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from egraph_opt.check.beside.changing import with_attribute
 from egraph_opt.check.beside.variants import (
     arrays_of,
     constant_like,
@@ -25,10 +26,10 @@ from egraph_opt.check.beside.variants import (
     resized,
     with_leaves,
 )
-from egraph_opt.check.shorthands import transformed, with_argument
+from egraph_opt.check.shorthands import transformed
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression
 
 ROWS = 6
 """So that there is a middle, and in each half of it one, too."""
@@ -102,7 +103,7 @@ def _grown(example: Example, old: int, new: int) -> Example:
         if getattr(part.head, "name", "") != "slice_" or old < 3:
             return part
         spec = tuple((axis, number(a), number(e), step) for axis, a, e, step in part.arguments[1].head.value)
-        return with_argument(part, 1, constant(spec, part.arguments[1].sort))
+        return with_attribute(part, 1, spec)
 
     made = resized(example, {old}, new)
     return replace(made, term=transformed(made.term, change))

@@ -15,15 +15,16 @@ import numpy as np
 import onnx
 
 from egraph_opt.check.alternatives import rebuilt_original
+from egraph_opt.check.beside.changing import with_attribute
 from egraph_opt.check.beside.magnitudes import floats_of, with_numbers
 from egraph_opt.check.beside.variants import dims_of, resized
 from egraph_opt.check.judging.runner import TermRunner
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.shorthands import replaced, with_argument
+from egraph_opt.check.shorthands import replaced
 from egraph_opt.check.terms import lower_example
 from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import Expression
 
 FRACTIONS = (0.1, 0.7, 1.1, 3.3)
 """What other constants of floats are, whose multiples are rounded, and inputs as well."""
@@ -78,10 +79,7 @@ def with_equal_bounds(example: Example) -> Iterator[Example]:
         number = float(example.operands.values[place].const_value.numpy().flat[0])
         operands = with_numbers(longer.operands, dict.fromkeys(bounds, number))
         for chosen in product(*kinds):
-            by = {
-                n: with_argument(n, 0, constant(kind, n.arguments[0].sort))
-                for n, kind in zip(nodes, chosen, strict=True)
-            }
+            by = {n: with_attribute(n, 0, kind) for n, kind in zip(nodes, chosen, strict=True)}
             yield replace(example, term=replaced(example.term, by), operands=operands)
 
 

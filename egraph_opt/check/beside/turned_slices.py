@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.proportions import in_proportion
 from egraph_opt.check.beside.variants import dims_of
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import replaced, transformed, with_argument
+from egraph_opt.check.shorthands import transformed, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
@@ -34,7 +35,7 @@ def with_turned_slices(example: Example) -> Iterator[Example]:
             for back, cut in _turned(turns.head.value[j], cuts.head.value[k]):
                 given = with_argument(inner, 1, _with(cuts, k, cut))
                 whole = with_argument(node, 1, _with(turns, j, back))
-                yield replace(example, term=replaced(example.term, {node: with_argument(whole, 0, given)}))
+                yield with_parts(example, {node: with_argument(whole, 0, given)})
 
 
 def _with(slices: Expression, place: int, cut: Cut) -> Expression:

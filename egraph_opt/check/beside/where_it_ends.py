@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.variants import arrays_of
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import replaced
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Expression
@@ -88,7 +88,7 @@ def _change_of_setting(example: Example, node: Expression, name: str) -> Change:
     def change(factor: float) -> Example:
         settings = tuple((n, v * factor if n == name else v) for n, v in node.arguments[1].head.value)
         made = unary(node.arguments[0].head.value, settings, node.arguments[2])
-        return replace(example, term=replaced(example.term, {node: made}))
+        return with_parts(example, {node: made})
 
     return change
 

@@ -1,0 +1,26 @@
+"""What most of this package does to an example: other parts of its terms, other values of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from egraph_opt.check.shorthands import Substitution, replaced, with_argument
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.expressions import Expression, constant
+
+
+def with_parts(example: Example, by: Substitution) -> Example:
+    """An example with other expressions in the place of some, in all of its terms."""
+    return replace(example, term=replaced(example.term, by))
+
+
+def with_roots(example: Example, terms: Iterable[Expression]) -> Example:
+    """An example of other terms, as many as it has."""
+    several = tuple(terms)
+    return replace(example, term=several if isinstance(example.term, tuple) else several[0])
+
+
+def with_attribute(node: Expression, position: int, value: object) -> Expression:
+    """An operator with another value of an attribute."""
+    return with_argument(node, position, constant(value, node.arguments[position].sort))

@@ -18,10 +18,12 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.check import tables
+from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.variants import resized
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
-from egraph_opt.check.shorthands import replaced, transformed, with_arguments
+from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
@@ -224,23 +226,46 @@ def _of_large_summands(example: Example) -> Iterator[Example]:
         end = _end(example.operands.values[other])
         operands = with_numbers(example.operands, dict.fromkeys((*constants, large), LARGE * end))
         for share in OPPOSITE:
-            more = operands.with_leaf(operands.values[constants[0]], operands.facts[constants[0]])
-            place = len(more.values) - 1
-            term = replaced(example.term, {leaf(other): leaf(other) + leaf(place)})
-            yield replace(example, term=term, operands=with_numbers(more, {place: share * end}))
+            yield _with_shift(replace(example, operands=operands), other, share * end)
 
 
 def _of_large_sums(example: Example) -> Iterator[Example]:
-    """A constant that is added and another one so large that their sum is none, and a third one opposite."""
-    constants, _ = floats_of(example)
+    """A constant that is added and another one so large that their sum is none, and opposite to them a third
+    one or what is added to an input; of several inputs each is a constant, too."""
+    constants, inputs = floats_of(example)
     operators = (node.arguments for node in nodes_of(example) if node.head.name == "binary")
     sums = (operands for name, *operands in operators if name.head.value in SUMMANDS)
     added = {place_of_leaf(operand) for operands in sums for operand in operands}
-    for place, other, opposite in permutations(constants, 3):
-        if place in added:
+    for also in ([], *([k] for k in inputs if len(inputs) > 1)):
+        known = (*constants, *also)
+        for place, other in permutations(known, 2):
+            if place not in added:
+                continue
             large = OPPOSED * _end(example.operands.values[place])
-            numbers = dict.fromkeys(constants, 1.0) | {place: large, other: large, opposite: -large}
-            yield replace(example, operands=with_numbers(example.operands, numbers))
+            numbers = {k: _share(example.operands.values[k]) for k in known} | {place: large, other: large}
+            large_ones = replace(example, operands=with_numbers(example.operands, numbers))
+            for k in known:
+                if k not in (place, other):
+                    yield replace(large_ones, operands=with_numbers(large_ones.operands, {k: -large}))
+            for k in inputs:
+                if k not in also:
+                    yield _with_shift(large_ones, k, -large)
+
+
+def _share(value: ir.Value) -> float:
+    """A number of which a sum along a row of a weight is one."""
+    lengths = _lengths(value.shape)
+    return 1.0 / max(int(np.prod(lengths[1:])) if len(lengths) > 2 else lengths[0] if lengths else 1, 1)
+
+
+def _with_shift(example: Example, place: int, number: float) -> Example:
+    """A number added to an input."""
+    dtype = example.operands.facts[place].dtype
+    value = ir.Value(name="shift", type=ir.TensorType(ir.DataType(dtype)), shape=ir.Shape(()))
+    operands = example.operands.with_leaf(value, Fact(dtype, ()))
+    new = len(operands.values) - 1
+    shifted = with_parts(example, {leaf(place): leaf(place) + leaf(new)})
+    return replace(shifted, operands=with_numbers(operands, {new: number}))
 
 
 def _end(value: ir.Value) -> float:

@@ -40,7 +40,7 @@ def repeats(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
 
 
 def updates(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
-    """What is overwritten, then a part of it: as long along the last axes."""
+    """What is overwritten, then a part of it: as long along the last axes, and sometimes another view."""
     if not known:
         return None if wish is None else tuple(wish)
     shape = known[0]
@@ -48,7 +48,26 @@ def updates(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
         return None
     cut = int(pick(rng, *range(1, len(shape) + 1)))
     part = [pick(rng, *range(1, d), d, *_in_steps(d)) if isinstance(d, int) and d else d for d in shape[:cut]]
+    known_part = all(isinstance(d, int) for d in part)
+    way = pick(rng, "as it is", "as it is", "merged", "one more") if known_part else "as it is"
+    if way == "merged" and cut > 1:
+        part = [part[0] * part[1], *part[2:]]
+    elif way == "one more":
+        part = [1, *part]
     return (*part, *shape[cut:])
+
+
+def _lengths(rng: Random, shape: Shape, part: Shape) -> tuple[Shape, int]:
+    """Of updates that may be a view of a block how long this is, and how many of its axes are in the view."""
+    if len(part) == len(shape):
+        return part, 0
+    if len(part) == len(shape) + 1 and part[0] == 1:
+        return part[1:], 1
+    if len(part) != len(shape) - 1 or not isinstance(part[0], int):
+        raise LookupError("a block of a tensor of other axes")
+    most = [d for d in shape[:2] if isinstance(d, int)]
+    pairs = [(a, part[0] // a) for a in range(1, most[0] + 1) if not part[0] % a and part[0] // a <= most[1]]
+    return (*pick(rng, *pairs), *part[1:]), 2
 
 
 def _in_steps(dim: int) -> tuple[int, ...]:
@@ -58,12 +77,16 @@ def _in_steps(dim: int) -> tuple[int, ...]:
 
 def block_of(rng: Random, shape: Shape, before: Mapping[str, Any], operands: Sequence[Fact]) -> Any:
     """Where updates go: all of a ScatterElements at their own places but along one axis."""
-    part = operands[1].shape or ()
-    if len(part) != len(shape) or not all(isinstance(d, int) for d in shape):
-        raise LookupError("a block of a tensor of other axes, or of unknown dims")
+    if not all(isinstance(d, int) for d in shape):
+        raise LookupError("a block of a tensor of unknown dims")
+    part, viewed = _lengths(rng, shape, operands[1].shape or ())
     elements = before.get("op") == "ScatterElements"
+    if elements and viewed:
+        raise LookupError("updates of a ScatterElements have all axes")
     shorter = [k for k, (d, n) in enumerate(zip(shape, part, strict=True)) if d != n]
-    named = len(shape) if elements else int(pick(rng, *range(max([*shorter, 0]) + 1, len(shape) + 1)))
+    named = (
+        len(shape) if elements else int(pick(rng, *range(max([*shorter, viewed - 1, 0]) + 1, len(shape) + 1)))
+    )
     moved = {int(pick(rng, *range(named)))} if elements else {*range(named)}
     begun = {entry[0]: (entry[1], entry[3]) for spec in before.get("slices", ()) for entry in spec}
     return tuple(

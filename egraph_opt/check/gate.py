@@ -111,6 +111,7 @@ class Gate:
 
     Attributes:
         found: by statement what came of the terms that the tables made.
+        in_themes: terms of themes on which it fires.
 
     Raises:
         LawRefusedError: by each of its methods, on which the law goes wrong.
@@ -121,6 +122,7 @@ class Gate:
     written: Sequence[Example]
     fruitless: int = FRUITLESS
     found: dict[str, Outcome] = field(default_factory=dict)
+    in_themes: list[Example] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
@@ -174,10 +176,12 @@ class Gate:
             )
 
     def firing(self) -> list[Example]:
-        """The author's examples on which the law fires, or small terms that the tables made."""
+        """The author's examples on which the law fires, or small terms that the tables made, or those of
+        themes."""
         written = [example for example in self.written if example.fires]
         small = (_of_each(found.holds, _ranks) for found in self.found.values())
-        return written or [each for terms in small for each in spread(terms, IN_PLACE)]
+        shown = written or [each for terms in small for each in spread(terms, IN_PLACE)]
+        return shown or spread(self.in_themes, IN_PLACE)
 
     def in_other_types(self, firing: Sequence[Example]) -> None:
         """Examples in other types and opsets, for which there may be no kernel; nothing else is looked at."""
@@ -247,13 +251,17 @@ class Gate:
 
     def _beside(
         self, examples: Iterable[Example | FiredTerm], number: Iterator[int] | None = None, *, only: str = ""
-    ) -> None:
+    ) -> list[Example]:
         """Try what is beside examples; where they are counted, all but the first on a part of the inputs, in
         turn.
 
         Args:
             only: what a failure says that counts.
+
+        Returns:
+            Those on which the law fires.
         """
+        fired: list[Example] = []
         whole = number is None
         made = (
             self.trying.candidate(each, reference=whole, turn=None if k < WHOLE else k)
@@ -266,6 +274,8 @@ class Gate:
             wrong = [verdict for verdict, failure in failures if only in failure.message]
             if wrong:
                 raise refused(self.law, "", wrong, [])
+            fired += [verdict.candidate.example for verdict in verdicts if verdict.changed]
+        return fired
 
     def pairs(self, most: int) -> None:
         """Terms side by side with what is near them, where tables or shorthands tell them apart."""
@@ -299,7 +309,7 @@ class Gate:
         """Terms of statements of which several parts have what the tables seldom bring together."""
         number = count(WHOLE)
         for alike in _by_model(themed(sides, self.trying.numbers, self.law.numerics)):
-            self._beside(alike, number)
+            self.in_themes += self._beside(alike, number)
 
     def untried(self) -> tuple[str, ...]:
         """Statements that no term shows, nor an example of the author."""

@@ -1,6 +1,6 @@
 """The numbers that a law names, and those that constants of a term are: inputs and neighbours hold them.
 
-And the orders of axes, lists of them and equations that its host functions name.
+And the orders of axes, lists of them, equations and words that its host functions name.
 """
 
 from __future__ import annotations
@@ -65,11 +65,13 @@ class NamedAttributes:
         orders: of axes, by how many there are; none of them leaves all in their place.
         equations: of Einsum.
         axes: lists of them, as reductions have.
+        words: that may be settings.
     """
 
     orders: Mapping[int, frozenset[tuple[int, ...]]]
     equations: frozenset[str]
     axes: frozenset[tuple[int, ...]] = frozenset()
+    words: frozenset[str] = frozenset()
 
 
 def named_by(law: Law) -> NamedAttributes:
@@ -77,14 +79,17 @@ def named_by(law: Law) -> NamedAttributes:
     orders: dict[int, frozenset[tuple[int, ...]]] = {}
     equations: set[str] = set()
     axes: set[tuple[int, ...]] = set()
+    words: set[str] = set()
     for item in _named_in(law):
         if isinstance(item, str) and "->" in item and "," in item:
             equations.add(item)
+        elif isinstance(item, str) and item.isidentifier():
+            words.add(item)
         elif isinstance(item, tuple) and _is_order(item):
             orders[len(item)] = orders.get(len(item), frozenset()) | {item}
         elif isinstance(item, tuple) and _are_axes(item):
             axes.add(item)
-    return NamedAttributes(orders, frozenset(equations), frozenset(axes))
+    return NamedAttributes(orders, frozenset(equations), frozenset(axes), frozenset(words))
 
 
 def _are_axes(item: tuple[Any, ...]) -> bool:

@@ -234,8 +234,12 @@ BLOCKS = (2, 2, 2, 3, 1)
 BLOCK_MODES = ("DCR", "CRD")
 SETTINGS_BY_NAME: Mapping[str, tuple[str, ...]] = {
     **RESIZE_SETTINGS,
-    "mode": (*RESIZE_SETTINGS["mode"], *BLOCK_MODES),
+    "mode": (*RESIZE_SETTINGS["mode"], *BLOCK_MODES, *("constant", "edge", "reflect", "wrap", "avg", "max")),
     "approximate": ("none", "tanh"),
+    "auto_pad": ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"),
+    "direction": ("LEFT", "RIGHT", "forward", "reverse", "bidirectional"),
+    "padding_mode": ("zeros", "border", "reflection"),
+    "reduction": ("none", "add", "mul", "max", "min", "mean", "sum"),
 }
 """What settings may be that are words, by their names; an operator takes some of them."""
 

@@ -144,10 +144,13 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         each = max(terms // len(sides), min(LEAST, terms // 3)) if sides else 0
         for side in sides:
             gate.statement(side, each)
+        if not gate.firing():
+            gate.themed(sides)  # of some statements nothing else is made
         few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
         gate.related(VARIANTS_A_TERM * terms)  # the whole table of inputs, for what is there again later, too
         gate.variants(VARIANTS_A_TERM * terms, few=few)
-        gate.themed(sides)
+        if not gate.in_themes:
+            gate.themed(sides)
         gate.between_powers()
         gate.constants_of_halves()
         gate.where_it_ends()

@@ -49,6 +49,7 @@ from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparison
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
+from egraph_opt.check.beside.viewed_updates import with_viewed_updates
 from egraph_opt.check.choices import spread
 from egraph_opt.check.named_numbers import NamedAttributes
 from egraph_opt.check.scope import operators_in, roots_of
@@ -83,7 +84,7 @@ RELATED = (
     *(with_copies_along_another_axis, with_other_masks, with_quantized_bounds, with_other_targets),
     *(with_unequal_parts, with_uneven_halves, with_both_directions, with_ones_and_nothing),
     *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
-    *(with_more_ones, with_equal_bounds),
+    *(with_more_ones, with_equal_bounds, with_viewed_updates),
 )
 """What changes in several things at once."""
 

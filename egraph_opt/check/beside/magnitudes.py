@@ -15,14 +15,14 @@ from itertools import permutations, product
 import ml_dtypes
 import numpy as np
 import onnx_ir as ir
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from egraph_opt.check import tables
 from egraph_opt.check.beside.changing import with_parts
 from egraph_opt.check.beside.variants import resized
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
 from egraph_opt.check.shorthands import transformed, with_arguments
-from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS
+from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
@@ -48,6 +48,9 @@ BETWEEN_FLOATS = {
     TensorProto.UINT64: 2**53 + 1,
 }
 """Integers that floats of as many bits, in which a host function may compute, do not count to."""
+
+WRAPPED = 3
+"""What is added to the greatest integer of a type."""
 
 TINY_BESIDE_LARGE = (1e-38, 1e25)
 """Numbers of which, or of whose roots, quotients leave the range of float32 and products do not."""
@@ -93,6 +96,7 @@ def with_other_magnitudes(example: Example) -> Iterator[Example]:
 
     yield from _beyond_casts(example)
     yield from _between_floats(example)
+    yield from _of_wrapping_sums(example)
     yield from _of_high_powers(example)
     yield from _with_roots_of_powers(example)
     yield from _of_many_factors(example)
@@ -122,6 +126,18 @@ def _between_floats(example: Example) -> Iterator[Example]:
     for large in integers:
         numbers = dict.fromkeys(integers, 2) | {large: BETWEEN_FLOATS[facts[large].dtype]}
         yield replace(example, operands=with_numbers(example.operands, numbers))
+
+
+def _of_wrapping_sums(example: Example) -> Iterator[Example]:
+    """Two constants of integers of which the sum is small, since it is beyond their type."""
+    facts, values = example.operands.facts, example.operands.values
+    known = [k for k, value in enumerate(values) if value.const_value is not None]
+    integers = [k for k in known if facts[k].dtype in INTEGERS]
+    for large, other in permutations(integers, 2):
+        if facts[large].dtype == facts[other].dtype:
+            end = int(np.iinfo(helper.tensor_dtype_to_np_dtype(facts[large].dtype)).max)
+            for numbers in ({large: end, other: WRAPPED}, {large: end // 2 + 1, other: end // 2 + 2}):
+                yield replace(example, operands=with_numbers(example.operands, numbers))
 
 
 def _of_high_powers(example: Example) -> Iterator[Example]:

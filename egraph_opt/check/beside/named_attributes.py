@@ -1,4 +1,4 @@
-"""Orders of axes, lists of them and equations that a law's host functions name, each with operands that fit.
+"""Orders of axes, lists of them, equations and words that a law's host functions name, on operands that fit.
 
 A table by rank or by equation is as long as its author made it, and the examples show some of its entries. A
 slip in another one is seen on operands of its rank.  All their dims are equal, so that what comes of a wrong
@@ -14,11 +14,12 @@ from typing import Any
 
 from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under
+from egraph_opt.check.beside.neighbours import everywhere
 from egraph_opt.check.beside.other_layers import items_of
 from egraph_opt.check.beside.variants import with_dims, with_shape
 from egraph_opt.check.choices import spread
 from egraph_opt.check.named_numbers import MOST_AXES, NamedAttributes
-from egraph_opt.check.scope import nodes_of, place_of_leaf
+from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import transformed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -37,9 +38,10 @@ Shape = tuple[Any, ...]
 
 def with_named_attributes(example: Example, named: NamedAttributes) -> Iterator[Example]:
     """Each way to give transposes the orders of one rank that a law names, and reductions the axes; each
-    equation."""
+    equation, and each word for another."""
     if named.equations:
         yield from _with_equations(example, sorted(named.equations))
+    yield from _with_words(example, sorted(named.words))
     transposes = [node for node in nodes_of(example) if node.head.name == "transpose"]
     ranks = {len(node.arguments[1].head.value) for node in transposes}
     for rank, orders in sorted(named.orders.items() if len(ranks) == 1 else ()):
@@ -115,6 +117,29 @@ def _with_equations(example: Example, equations: Sequence[str]) -> Iterator[Exam
             made = with_parts(example, {node: other})
             for sizes in ({}, {x: 2 + k for k, x in enumerate(sorted({*equation} - {*",->"}))}):
                 yield _with_letters(made, places, letters, sizes)
+
+
+def _with_words(example: Example, words: Sequence[str]) -> Iterator[Example]:
+    """Each setting that is a word as each other one, in one operator and in all that have the same."""
+    for node in nodes_of(example) if words else ():
+        for position in attributes_in(node):
+            old = node.arguments[position].head.value
+            for value in (other for word in words for other in _reworded(old, word)):
+                one = with_parts(example, {node: with_attribute(node, position, value)})
+                yield one
+                other = everywhere(one.term, node, position, constant(value, node.arguments[position].sort))
+                if other != one.term:
+                    yield replace(one, term=other)
+
+
+def _reworded(value: Any, word: str) -> Iterator[Any]:
+    """A word instead of another one, or of one in a list of settings."""
+    if isinstance(value, str) and value != word:
+        yield word
+    elif isinstance(value, tuple):
+        for k, pair in enumerate(value):
+            if isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], str) and pair[1] != word:
+                yield (*value[:k], (pair[0], word), *value[k + 1 :])
 
 
 def _with_letters(

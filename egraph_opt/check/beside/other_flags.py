@@ -11,7 +11,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from egraph_opt.check import tables
+from egraph_opt.check.beside.magnitudes import floats_of
 from egraph_opt.check.beside.neighbours import everywhere
+from egraph_opt.check.beside.variants import arrays_of
 from egraph_opt.check.scope import attributes_in, nodes_of
 from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
@@ -19,20 +21,41 @@ from egraph_opt.operators.expressions import constant
 
 
 def with_other_flags(example: Example) -> Iterator[Example]:
-    """Each flag turned over and each word another one, in one operator and in all that have the same ones."""
+    """Each flag turned over and each word another one, in one operator and in all that have the same ones.
+
+    And beside constants of the other sign: what is right of means is wrong of the greatest of what is turned
+    round.
+    """
+    for base in (example, *_negated(example)):
+        yield from _of_each_operator(base)
+
+
+def _negated(example: Example) -> Iterator[Example]:
+    constants, _ = floats_of(example)
+    arrays, operands = arrays_of(example), example.operands
+    for place in constants:
+        operands = operands.with_constant(place, -arrays[place])
+    if constants:
+        yield replace(example, operands=operands)
+
+
+def _of_each_operator(example: Example) -> Iterator[Example]:
     for node in nodes_of(example):
         for position in attributes_in(node):
             old = node.arguments[position]
-            for value in _others(old.head.value, is_flag=old.sort.name == "Flag"):
+            name = node.head.parameters[position][0]
+            for value in _others(old.head.value, name, is_flag=old.sort.name == "Flag"):
                 other = constant(value, old.sort)
                 one = replaced(example.term, {node: with_argument(node, position, other)})
                 for term in dict.fromkeys((one, everywhere(one, node, position, other))):
                     yield replace(example, term=term)
 
 
-def _others(value: Any, *, is_flag: bool) -> Iterator[Any]:
+def _others(value: Any, name: str = "", *, is_flag: bool) -> Iterator[Any]:
     if is_flag:
         yield 1 - value
+    elif isinstance(value, str):
+        yield from _of_setting(name, value)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             entry = getattr(value, field.name)

@@ -235,9 +235,13 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
     if place.role == "index":
         return rng.choice((-1, 0, 0, 1) if kind == "wide" and info.min < 0 else (0, 1), size)
     if place.role == "view":
+        if place.number % 3 == 2:
+            return np.zeros(size, np.int64)  # of what has no elements, whatever its dims are
         view = rng.choice(tables.VIEWS, size)
         view[rng.integers(0, max(size, 1)) :][:1] = -1
         return view
+    if place.role == "shift":
+        return rng.choice((0, 1, 2, 3, info.bits - 1, info.bits, info.max - 1, info.max), size)
     if place.role == "count":
         return rng.choice(tables.COUNTS, size)
     if place.role == "divisor":

@@ -15,12 +15,13 @@ from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.model.element_types import without_shapes
 
-Role = Literal["value", "index", "count", "view", "divisor"]
+Role = Literal["value", "index", "count", "view", "divisor", "shift"]
 
 _SECOND: Mapping[Role, str] = {
     "index": "Gather GatherElements GatherND ScatterElements ScatterND CumSum Unsqueeze Squeeze Trilu",
     "view": "Reshape",
-    "count": "Expand Tile TopK Split BitShift OneHot",
+    "count": "Expand Tile TopK Split OneHot",
+    "shift": "BitShift",
     "divisor": "Div Mod",
 }
 """What the second operand of an operator is, where it is no value."""

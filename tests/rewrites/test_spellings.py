@@ -155,7 +155,7 @@ def cases() -> Iterator[tuple[str, Spelling]]:
     return ((name, spelling) for name, spellings in SPELLINGS.items() for spelling in spellings)
 
 
-@pytest.mark.parametrize(("name", "spelling"), cases())
+@pytest.mark.parametrize(("name", "spelling"), tuple(cases()))
 def test_every_spelling_is_one_operator(name: str, spelling: Spelling) -> None:
     g = Graph(x=["N", 6, 4])
     counts = check_settled(g.model(spelling(g), opset=13))

@@ -118,7 +118,7 @@ class Inputs:
         if kind == "underflow":
             sets = (1 if min(elements.values(), default=1) > FEW else 2) * len(self._underflowing)
         if kind == "ends":
-            sets = 4 if self._tells_places else 2
+            sets = 6 if self._tells_places else 4 if len(self.values) > 1 else 2
         if turn is not None and kind != "ends":  # these are few, and no two alike
             turns: Iterable[int] = [turn % sets]
         else:
@@ -133,7 +133,7 @@ class Inputs:
         """Of how many elements of an input all that is to be tried in it is there."""
         if kind in TABLES and tensor.elem_type != onnx.TensorProto.BOOL:
             dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-            return len(_every_integer(dtype)) if _is_whole(tensor) else _turn(kind, dtype)
+            return max(_turn(kind, dtype), len(_every_integer(dtype)) if _is_whole(tensor) else 0)
         return len(self._beside[kind]) if kind in self._beside else self._usual[kind == "normal"]
 
     def _shape(self, tensor: Any, number: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -219,7 +219,7 @@ def _tensor(place: _Place, numbers: tuple[float, ...], within: tuple[float, floa
     rng, dtype = np.random.default_rng([place.number, place.k]), place.dtype
     with np.errstate(all="ignore"):
         if dtype == np.bool_:
-            all_alike = np.full(place.size, 1 - place.number)
+            all_alike = np.full(place.size, (1 - place.number) % 2)
             found: Any = all_alike if place.kind == "ends" else rng.integers(0, 2, place.size)
         elif np.issubdtype(dtype, np.integer):
             found = _integers(rng, place, numbers)
@@ -281,13 +281,15 @@ def _every_integer(dtype: Any) -> npt.NDArray[Any]:
 
 
 def _at_ends(place: _Place) -> Any:
-    """All of them the greatest, or the least; then numbers one apart that floats cannot tell, in order."""
+    """All of them the greatest, or the least, in all inputs or in every other one; then in order numbers one
+    apart that floats cannot tell."""
     info = np.iinfo(place.dtype)
-    if place.number < 2:
-        return np.full(place.size, info.min if place.number else info.max, place.dtype)
+    if place.number < 4:
+        turned = place.number % 2 != (place.k % 2 if place.number > 1 else 0)
+        return np.full(place.size, info.min if turned else info.max, place.dtype)
     order = (np.arange(place.size) % (info.max // 4)).astype(place.dtype)
     beyond = order + place.dtype.type(info.max // 2)
-    return beyond[:: 1 if place.number == 2 else -1]
+    return beyond[:: 1 if place.number % 2 == 0 else -1]
 
 
 def _within(values: Any, dtype: Any, within: tuple[float, float]) -> Any:

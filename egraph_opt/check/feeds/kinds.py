@@ -93,14 +93,15 @@ BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
     "approximate": ("normal", "low", "moderate", "zeros"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
-integers that are all the greatest of their type, or the least, of which sums are large, or in order among
-large ones; floats in order, apart or next to each other; "low" are numbers all far below 0, of which much is
-small, and "small values" those of which all that functions with values around one make is small; "multiples"
-those of constants that something is divided by, and what is next to them; "cancelling" all near the opposite
-of a constant that something is added to, so that a large weight behind the sum does no harm; "ties", where
-something is compared, constants and the numbers next to them; "points" those around the points of functions
-(`points`), and "zeros" all next to one at which something is 0, so that nothing is left but what differs; of
-"underflow" a step on the way is subnormal (`underflow`)."""
+integers that are all the greatest of their type, or the least, in all inputs, of which sums are large, or
+in every other one, of which differences are, or in order among large ones; floats in order, apart or next
+to each other; "low" are numbers all far below 0, of which much is small, and "small values" those of which
+all that functions with values around one make is small; "multiples" those of constants that something is
+divided by, and what is next to them; "cancelling" all near the opposite of a constant that something is
+added to, so that a large weight behind the sum does no harm; "ties", where something is compared, constants
+and the numbers next to them; "points" those around the points of functions (`points`), and "zeros" all next
+to one at which something is 0, so that nothing is left but what differs; of "underflow" a step on the way
+is subnormal (`underflow`)."""
 
 ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""

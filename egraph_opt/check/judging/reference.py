@@ -80,12 +80,18 @@ class Reference:
     def _results(self, feeds: Feeds, *, on_the_way: bool) -> Any:
         if any(map(_is_mean_of_partial_windows, self.model.graph.node)):
             raise RuntimeError("its AveragePool counts what is beyond the pads of a partial window")
+        if any(node.op_type == "Resize" for node in self.model.graph.node) and not _are_finite(feeds):
+            raise RuntimeError("its Resize adds up all elements, most of them times 0, which a NaN is not")
         floats = np.float64 if self._wide else np.float32
         # Some of its operators write into their operands.
         wide = {k: v.astype(floats) if v.dtype == np.float32 else v.copy() for k, v in feeds.items()}
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of a mean of nothing
             return self._evaluator.run(None, wide, intermediate=on_the_way)
+
+
+def _are_finite(feeds: Feeds) -> bool:
+    return all(bool(np.isfinite(array).all()) for array in feeds.values() if array.dtype.kind == "f")
 
 
 def _is_mean_of_partial_windows(node: onnx.NodeProto) -> bool:

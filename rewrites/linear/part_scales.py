@@ -9,6 +9,7 @@ projection, which is then multiplied with one weight still.
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,21 @@ def before_transpose(spec: Slices, p: Permutation) -> Slices:
     return tuple(sorted((p[axis], *bounds) for axis, *bounds in spec))  # type: ignore[misc]
 
 
-def factors_of(axis: int, y: Shape, dims: Shape) -> tuple[int, int] | None:
-    """From where to where, `axis` among them, the dims of a view of y are the factors of its last axis."""
-    for first in range(axis + 1):
-        inner = symbolic.product(dims[first:])
-        if symbolic.known_equal(inner, y[-1]) and isinstance(y[-1], int):
-            return first, len(dims)
+def factors_of(axis: int, y: Shape, at: int, dims: Shape) -> tuple[int, int] | None:
+    """From where to where, `axis` among them, the dims of a view of y are the factors of its axis `at`.
+
+    What stands in front of them, or behind, has as many elements as in y, and so has the rest.
+    """
+    if not isinstance(y[at], int) or not axis < len(dims):
+        return None
+
+    def are_alike(a: Shape, b: Shape) -> bool:
+        return symbolic.known_equal(symbolic.product(a), symbolic.product(b))
+
+    for first, end in product(range(axis + 1), range(len(dims), axis, -1)):
+        beside = are_alike(dims[end:], y[at + 1 :]) or are_alike(dims[:first], y[:at])
+        if beside and are_alike(dims[first:end], y[at : at + 1]):
+            return first, end
     return None
 
 
@@ -64,18 +74,18 @@ def _is_in_front(axis: int, first: int, dims: Shape) -> bool:
 
 
 @hosted()
-def ones_of_part(spec: Slices, y: Fact, dims: Dims, c: Fact) -> Literal | None:
-    """As many ones as columns of y are scaled, factored like the last axis of a view of y is.
+def ones_of_part(spec: Slices, y: Fact, at: Axis, dims: Dims, c: Fact) -> Literal | None:
+    """As many ones as elements of an axis of y are scaled, factored like that axis of a view of y is.
 
     None where c is no single scale, or the slice takes no range of a factor.
     """
     if len(spec) != 1 or not y.shape or not is_scale(c) or c.shape not in ((), (1,)):
         return None
     axis, start, end, step = spec[0]
-    found, size = factors_of(axis, y.shape, dims), dims[axis]
+    found, size = factors_of(axis, y.shape, at, dims), dims[axis]
     if found is None or not isinstance(size, int) or step != 1 or end is None or not 0 <= start < end <= size:
         return None
-    if y.shape[-1] > LARGEST:  # type: ignore[operator]
+    if y.shape[at] > LARGEST:  # type: ignore[operator]
         return None
     kept = tuple(end - start if k == axis else dims[k] for k in range(*found))
     if _is_in_front(axis, found[0], dims):
@@ -84,12 +94,12 @@ def ones_of_part(spec: Slices, y: Fact, dims: Dims, c: Fact) -> Literal | None:
 
 
 @hosted()
-def pads_around(spec: Slices, y: Fact, dims: Dims) -> Pads | None:
+def pads_around(spec: Slices, y: Fact, at: Axis, dims: Dims) -> Pads | None:
     """How many ones stand before and behind those of the part along the factor that is cut."""
     if len(spec) != 1:
         return None
     axis, start, end, _ = spec[0]
-    found, size = factors_of(axis, y.shape or (), dims), dims[axis]
+    found, size = factors_of(axis, y.shape or (), at, dims), dims[axis]
     if found is None or not isinstance(size, int) or end is None:
         return None
     if _is_in_front(axis, found[0], dims):
@@ -102,14 +112,34 @@ def pads_around(spec: Slices, y: Fact, dims: Dims) -> Pads | None:
 
 
 @hosted()
+def last_axis(y: Fact) -> Axis | None:
+    return y.rank - 1 if y.rank else None
+
+
+@hosted()
 def last_dim(y: Fact, w: Fact) -> Dims | None:
     """The last dim of a product with a matrix w, as the dims of a vector."""
     return (y.shape[-1],) if y.shape and (w.rank or 0) >= 2 else None
 
 
+def scales_of_axis(spec: Any, y: Any, at: Any, dims: Any, c: Any) -> Any:
+    """The number c for what a slice takes of an axis of y, and 1 for the rest of it."""
+    part = literal(ones_of_part(spec, y, at, dims, c)) * c
+    return pad(part, "constant", pads_around(spec, y, at, dims), 1.0)
+
+
 @hosted()
 def dims_of(y: Fact) -> Dims | None:
     return y.shape
+
+
+def views_of(y: Any, s: Any, d: Any, p: Any) -> tuple[tuple[Callable[[Any], Any], Any, Any], ...]:
+    """Nothing, a Reshape of y, and a Transpose of one, with what s is in front of the last, and the dims."""
+    return (
+        (lambda v: v, s, dims_of(y)),
+        (lambda v: reshape(v, d), s, d),
+        (lambda v: transpose(reshape(v, d), p), before_transpose(s, p), d),
+    )
 
 
 @hosted()
@@ -136,20 +166,20 @@ def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
         q, k = (slice_(t, ((axis, n * size, (n + 1) * size, 1),)) for n in (0, 1))
         return q * s - k  # type: ignore[no-any-return]
 
-    for product in (y, y + g.random(12), y + g.random()):
-        yield g.fires(attention(product, 2, 4))
+    for whole in (y, y + g.random(12), y + g.random()):
+        yield g.fires(attention(whole, 2, 4))
         for dims, p, axis in (
             (("N", "L", 3, 2, 2), (2, 0, 3, 1, 4), 2),
             (("N", "L", 2, 3, 2), (3, 0, 2, 1, 4), 3),
             (("N", "L", 2, 2, 3), (4, 0, 2, 1, 3), 4),
         ):
-            heads = reshape(product, dims)
+            heads = reshape(whole, dims)
             yield g.fires(attention(heads, axis, 1))
             yield g.fires(attention(transpose(heads, p), 0, 1))
     large, factor = x @ g.constant(np.full((5, 12), 1e25)), g.constant(1e20)
-    for product in (large, large + g.random(12)):
-        heads = reshape(product, ("N", "L", 3, 2, 2))
-        for view, axis in ((product, 2), (heads, 2), (transpose(heads, (2, 0, 3, 1, 4)), 0)):
+    for whole in (large, large + g.random(12)):
+        heads = reshape(whole, ("N", "L", 3, 2, 2))
+        for view, axis in ((whole, 2), (heads, 2), (transpose(heads, (2, 0, 3, 1, 4)), 0)):
             scaled_part = slice_(view, ((axis, 0, 1, 1),)) * factor
             yield g.near_miss(scaled_part - slice_(view, ((axis, 1, 2, 1),)), why="their product is infinite")
     ones, end, two = x @ g.constant(np.full((5, 12), 0.1)), g.constant(3e38), g.constant(np.full(12, 2.0))
@@ -185,19 +215,13 @@ def scale_of_part(
 ):  # fmt: skip
     """Slice(v(x @ W + b)) * s = Slice(v(x @ W' + b')), likewise slices of other columns; v a view"""
     forgets = "the weight does not tell which part was scaled"
-    views: tuple[tuple[Callable[[Any], Any], Any, Any], ...] = (
-        (lambda v: v, s, dims_of(y)),
-        (lambda v: reshape(v, d), s, d),
-        (lambda v: transpose(reshape(v, d), k), before_transpose(s, k), d),
-    )
     finite = (may_scale(c, w), may_scale(c, b))
-    for view, spec, dims in views:
-        part = literal(ones_of_part(spec, y, dims, c)) * c
-        scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), last_dim(y, w))
-        product = x @ (w * scales)
+    for view, spec, dims in views_of(y, s, d, k):
+        scales = reshape(scales_of_axis(spec, y, last_axis(y), dims, c), last_dim(y, w))
+        made_of = x @ (w * scales)
         for whole, made in (
-            (product, (eq(y, x @ w), may_scale(c, w))),
-            (product + b * scales, (eq(y, x @ w + b), *finite, guard(is_scalable_bias(b, y)))),
+            (made_of, (eq(y, x @ w), may_scale(c, w))),
+            (made_of + b * scales, (eq(y, x @ w + b), *finite, guard(is_scalable_bias(b, y)))),
         ):
             found = (eq(o, slice_(t, s) * c), eq(t, view(y)), *made, guard(weight(w), taken(t)))
             then = (union(o, slice_(view(whole), s)), scaled(t, view(whole), s))

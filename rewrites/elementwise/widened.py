@@ -2,6 +2,7 @@
 
     Relu(Cast_T(x)) = Cast_T(Relu(x))                  T has every value of x's type; Neg, Abs, Floor, ..
     ReduceMax(Cast_T(x)) = Cast_T(ReduceMax(x))        MaxPool likewise
+    Resize(Cast_T(x)) = Cast_T(Resize(x))              to the nearest element
     Cast_T(x) < Cast_T(y) = x < y                      ArgMax(Cast_T(x)) = ArgMax(x), IsNaN and TopK likewise
 
 What operators make of numbers of a type is a number of the type, the same in any wider one.
@@ -19,7 +20,7 @@ from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Int, Settings, String, Tensor
-from egraph_opt.operators import arg_reduce, binary, cast, output, pool, reduce, top, unary
+from egraph_opt.operators import arg_reduce, binary, cast, none, output, pool, reduce, resize, top, unary
 from egraph_opt.operators.windows import PoolWindow
 from egraph_opt.rewrites.conditions.float_types import (
     constants_in_double,
@@ -102,6 +103,44 @@ def extreme_of_wide(op: String, x: Tensor, t: DataType, a: Axes, k: Flag, w: Poo
     wide, known = cast(x, t), (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
     yield equal(reduce(op, wide, a, k), cast(reduce(op, x, a, k), t), is_extreme(op), *known)
     yield equal(pool("MaxPool", wide, w), cast(pool("MaxPool", x, w), t), always_sees_something(w), *known)
+
+
+@hosted()
+def takes_elements(settings: Settings) -> bool:
+    """A Resize of which each element is one of the image; what is beyond that is a number of its own."""
+    given = dict(settings)
+    inside = given.get("coordinate_transformation_mode") != "tf_crop_and_resize"
+    return given.get("mode") == "nearest" and inside
+
+
+def _resized(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    image, twice = g.input(("N", 4, 3, "L"), T.FLOAT16), g.constant(np.array([1, 1, 2, 1.5], np.float32))
+    near, roi = (("mode", "nearest"),), g.constant(np.array((0, 0, 0, 0, 1, 1, 2, 2), np.float32))
+    linear, crop = (("mode", "linear"),), (("coordinate_transformation_mode", "tf_crop_and_resize"), *near)
+    wide = cast(image, T.FLOAT)
+    floor = (("coordinate_transformation_mode", "asymmetric"), *near, ("nearest_mode", "floor"))
+    sizes, small = g.constant(np.array((1, 2, 5, 7))), g.input((1, 2, 3, 4), T.FLOAT16)
+    yield from g.all_fire(
+        resize(wide, none(), twice, none(), near),
+        resize(wide, none(), twice, none(), floor),
+        resize(cast(small, T.FLOAT), none(), none(), sizes, near),
+    )
+    yield from g.near_misses(
+        (resize(wide, none(), twice, none(), linear), "means are rounded"),
+        (resize(wide, roi, twice, none(), crop), "beyond the image there is another number"),
+        (resize(cast(g.input((1, 2, 3, 4)), T.FLOAT16), none(), twice, none(), near), "numbers are rounded"),
+    )
+
+
+@law(numerics="finite", examples=_resized)
+def resize_of_wide(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, s: Settings, t: DataType):
+    """Resize(Cast_T(x)) = Cast_T(Resize(x)) to the nearest element, where T has all of x's type"""
+    known = (takes_elements(s), widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    made = cast(resize(x, roi, scales, sizes, s), t)
+    yield rewrite(
+        resize(cast(x, t), roi, scales, sizes, s), made, *known, because="the wide image is more to move"
+    )
 
 
 def _nearly_exact(rng: np.random.Generator) -> Iterator[Example]:

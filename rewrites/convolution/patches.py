@@ -1,10 +1,11 @@
 """A linear layer of the patches of an image is a convolution whose stride is its kernel.
 
 Reshape(Transpose(Reshape(x))) @ W = Reshape(Transpose(Conv(x, W')))
+Conv(Reshape(Transpose(z)), W, b) -> Reshape(Transpose(Reshape(Transpose(Reshape(z))) @ W' + b))
 
 The views cut the image into patches of p x p pixels and make a row of each, in any order of its pixels and
 channels: so vision transformers are written that know no convolution.  Back, a product has no channels that a
-target fills up with zeros.
+target fills up with zeros.  Of tokens z, whose channels are last, rows are pixels with their channels.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite, rule, union
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
@@ -191,3 +192,83 @@ def patches_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, k: In
         image = reshape(transpose(total, (0, 2, 1)), how[4])
         once = guard(varies(x), eq(w, node(k)))  # the weights of products are weights again
         yield rewrite(conv(x, w, bias, u), image, *known, once, inverse="of_patches")
+
+
+# --- of tokens ------------------------------------------------------------------------------------------
+
+
+@hosted()
+def brings_last_second(p: Permutation) -> bool:
+    """The last axis becomes that of the channels, and others keep their order."""
+    return len(p) > 2 and p == (0, len(p) - 1, *range(1, len(p) - 1))
+
+
+@hosted()
+def rows_of_tokens(z: Fact, x: Fact, w: Fact, window: ConvWindow) -> Rows | None:
+    """As `rows_of`, for tokens z, [N, L, C] or [N, H, W, C], that are the image x: [N, C, H, W]."""
+    found = rows_of.function(x, w, window)
+    if found is None or z.shape is None or x.shape is None or len(z.shape) not in (3, len(x.shape)):
+        return None
+    if not all(map(symbolic.known_equal, (z.shape[0], z.shape[-1]), x.shape[:2])):
+        return None
+    axes = len(x.shape) - 2
+    apart = (x.shape[0], *found.apart[2:], x.shape[1])
+    order = (0, *range(1, 1 + 2 * axes, 2), *range(2, 2 + 2 * axes, 2), 1 + 2 * axes)
+    return found._replace(apart=apart, order=order, matrix=tuple(reversed(found.matrix)))
+
+
+@hosted()
+def channels_after_taps(w: Fact) -> Permutation | None:
+    """The kernel [M, C, ..] as [.., C, M]."""
+    return (*range(2, w.rank), 1, 0) if w.rank and w.rank > 2 else None
+
+
+def _tokens(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    z, pixels, first = g.input(("N", 24, 3)), g.input(("N", 4, 6, 3)), (0, 3, 1, 2)
+    w, b, window = g.random(5, 3, 2, 3), g.random(5), ConvWindow((2, 3), (0,) * 4, (1, 1))
+    line, three = ConvWindow((2,), (0, 0), (1,)), g.random(5, 3, 2)
+
+    def image(tokens: Any, *dims: int | str, p: Permutation = (0, 2, 1)) -> Any:
+        return reshape(transpose(tokens, p), dims)
+
+    x = image(z, "N", 3, 4, 6)
+    for bias in (none(), b):
+        yield g.fires(conv(x, w, bias, window))
+        yield g.fires(conv(transpose(pixels, first), w, bias, window))
+        yield g.fires(conv(transpose(z, (0, 2, 1)), three, bias, line))
+    for bias in (none(), b):
+        turned, flat = transpose(g.input((2, 6, 4, 3)), (0, 3, 2, 1)), image(z, "N", 3, 4, 6, p=(0, 1, 2))
+        yield g.near_miss(conv(turned, w, bias, window), why="rows are columns")
+        yield g.near_miss(conv(flat, w, bias, window), why="tokens stay tokens")
+    yield from g.near_misses(
+        (conv(x, w, b, replace(window, pads=(0, 0, 0, 3))), "padded"),
+        (conv(x, w, b, replace(window, strides=(1, 3))), "patches overlap"),
+        (conv(image(g.input(("N", 3, 24)), "N", 3, 4, 6, p=(0, 1, 2)), w, b, window), "channels are first"),
+        (conv(image(g.input((2, 24, 6)), 4, 3, 4, 6), w, b, window), "a token is of two images"),
+        (conv(x, w, g.input((5,)), window), "the bias is no constant"),
+        (conv(x, g.input((5, 3, 2, 3)), b, window), "the weight is no constant"),
+    )
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="replace",
+    serves="traffic",
+    source="SegFormer, arXiv 2105.15203",
+    examples=_tokens,
+)
+def patches_of_tokens(
+    x: Tensor, z: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Permutation, d: Dims, k: Int
+):  # fmt: skip
+    """Conv(Reshape(Transpose(z)), W, b) = Reshape(Transpose(rows @ W' + b)), of tokens z as they are"""
+    how = rows_of_tokens(z, x, w, u)
+    made = folded(z, how[0], how[1], how[2]) @ reshape(transpose(w, channels_after_taps(w)), how[3])
+    for bias, total, known in ((none(), made, ()), (b, made + b, (is_constant_bias(b, w),))):
+        y = conv(x, w, bias, u)
+        product = reshape(transpose(total, (0, 2, 1)), how[4])
+        for image in (reshape(transpose(z, p), d), transpose(z, p)):
+            found = (eq(y, conv(x, w, bias, u)), eq(x, image), brings_last_second(p))
+            once = guard(varies(z), eq(w, node(k)))
+            yield rule(*found, *known, once, then=union(y, product), because="forgets the image")

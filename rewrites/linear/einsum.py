@@ -137,7 +137,7 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(term, why) if why else g.fires(term)
 
 
-@law(source="onnxoptimizer, replace_einsum_with_matmul", examples=_product_examples)
+@law(source="onnxoptimizer, replace_einsum_with_matmul", examples=_product_examples, resumes=True)
 def is_product(equation: Equation, x: Tensor, y: Tensor):
     """Einsum(x, y; "ab,bc->ac") = T(Reshape(Reshape(T(x)) @ Reshape(T(y))))"""
     for first, second, swapped in ((x, y, False), (y, x, True)):

@@ -1,6 +1,7 @@
 """What is added to a product of itself is one more element of each row of the weight.
 
 x @ W + x = x @ (W + I)        x @ W - x = x @ (W - I)        x - x @ W = x @ (I - W)
+x @ W + b + x = x @ (W + I) + b                 likewise, for a constant b
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import DataType, Int, Tensor
 from egraph_opt.operators import Literal, binary, cast, literal
+from egraph_opt.rewrites.conditions.chains import affine, chosen
 from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 
@@ -52,6 +54,8 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     for x in (g.input(("N", 5, 4)), g.input((3, 4)), g.input((4,))):
         y = x @ w
         yield from g.all_fire(y + x, x + y, y - x, x - y)
+        b = y + g.random(4)
+        yield from g.all_fire(b + x, x + b, b - x, x - b)
     x, z, large = g.input(("N", 5, 4)), g.input(("N", 5, 4)), g.input((4, 4))
     yield from g.near_misses(
         (x @ w + z, "another tensor"),
@@ -59,15 +63,21 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (x @ g.input((4, 4)) + x, "the weight varies"),
         (w @ large + large, "the weight stands on the left"),
         (x * g.random(4) + x, "no product of matrices"),
+        ((x @ w + g.random(4)) + z, "another tensor behind a bias"),
+        ((x @ w + z) + x, "the bias is no constant"),
     )
 
 
-@law(examples=_examples, uses=(either_side,))
-def identity_branch(x: Tensor, w: Tensor, i: Int):
-    """x @ W + x = x @ (W + I), likewise x @ W - x and x - x @ W"""
+@law(examples=_examples, uses=(affine, either_side))
+def identity_branch(x: Tensor, w: Tensor, b: Tensor, i: Int):
+    """x @ W + x = x @ (W + I), likewise x @ W - x and x - x @ W, and with a constant b beside x @ W"""
     found, why = identity_like(w, x), "forgets what was in the weight"
     ones = cast(binary("Equal", literal(found[0]), literal(found[1])), found[2])
     demand = guard(varies(x))
     yield rewrite(beside("Add", x @ w, x, i), x @ (w + ones), demand, because=why)
     yield rewrite(x @ w - x, x @ (w - ones), demand, because=why)
     yield rewrite(x - x @ w, x @ (ones - w), demand, because=why)
+    y, shifted = x @ w + b, (*demand, *chosen("Add", x @ w, b))
+    yield rewrite(beside("Add", y, x, i), x @ (w + ones) + b, shifted, because=why)
+    yield rewrite(y - x, x @ (w - ones) + b, shifted, because=why)
+    yield rewrite(x - y, x @ (ones - w) - b, shifted, because=why)

@@ -2,19 +2,21 @@
 
 Conv(x, W, b) -> Reshape(Reshape(x) @ Reshape(W)' + b)        for a kernel as large as the image, without pads
 W @ Reshape(x, [N, C, ..]) -> Reshape(Conv(x, W))             for all pixels of an image in a row
+Reshape(x @ W + b, [N, M, 1, ..]) -> Conv(Reshape(x, [N, C, 1, ..]), W', b)       rows that are pixels again
 
 So are the gates of squeeze and excite, whose images are single elements, and heads of detectors.
 """
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
-from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
 from egraph_opt.rewrites.conditions.chains import is_weight
@@ -26,6 +28,7 @@ from egraph_opt.rewrites.conditions.channels import (
 )
 from egraph_opt.rewrites.conditions.view_shapes import known_dims, same_dims
 from egraph_opt.rewrites.convolution.outputs import PLAIN
+from egraph_opt.rewrites.linear.selection import absorbing, weight
 
 
 @hosted()
@@ -133,3 +136,73 @@ def of_pixels_in_a_row(x: Tensor, w: Tensor, d: Dims):
     image = conv(x, reshape(w, pixel_kernel(w, x, flat)), none(), pixel_window(x))
     known = (kernel(is_no_double(x)), guard(varies(x)))
     yield rewrite(z, reshape(image, known_dims(z)), *known, because="forgets how pixels were put in a row")
+
+
+# --- rows that are pixels ---------------------------------------------------------------------------------
+
+
+class Pixels(NamedTuple):
+    """The dims of rows as images of one pixel, those of the kernel, and its window."""
+
+    image: Dims
+    kernel: Dims
+    window: ConvWindow
+
+
+@hosted()
+def as_pixels(x: Fact, w: Fact, dims: Dims) -> Pixels | None:
+    """None where a view of rows @ matrix inserts anything else than axes of 1 behind."""
+    shape, more = static_shape(w), len(dims) - 2
+    if x.shape is None or len(x.shape) != 2 or shape is None or len(shape) != 2 or more < 1:
+        return None
+    if not is_float_constant(w) or 0 in x.shape or not same_dims(dims, (x.shape[0], shape[1], *(1,) * more)):
+        return None
+    window = ConvWindow((1,) * more, (0,) * (2 * more), (1,) * more)
+    return Pixels((*x.shape, *(1,) * more), (*reversed(shape), *(1,) * more), window)
+
+
+@hosted()
+def is_number_for_each_column(b: Fact, w: Fact) -> bool:
+    """A constant bias of a product with a matrix."""
+    return is_float_constant(b) and w.shape is not None and b.shape == w.shape[1:]
+
+
+def _pixel_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b = g.input(("N", 6)), g.random(6, 4), g.random(4)
+    for y in (x @ w, x @ w + b):
+        for dims in (("N", 4, 1, 1), ("N", 4, 1)):
+            yield g.fires(reshape(y, dims))
+        yield from g.near_misses(
+            (reshape(y, ("N", 2, 2, 1)), "channels are parted"),
+            (reshape(y, (1, "N", 4, 1)), "rows are channels"),
+            (reshape(relu(y), ("N", 4, 1, 1)), "there is a function between"),
+        )
+    deep = reshape(g.input((2, 3, 6)) @ w, (2, 3, 4, 1))
+    yield from g.near_misses(
+        (reshape(x @ g.input((6, 4)), ("N", 4, 1, 1)), "the weight is no constant"),
+        (reshape(x @ w + g.input((4,)), ("N", 4, 1, 1)), "the bias is no constant"),
+        (reshape(x @ w + g.random(1), ("N", 4, 1, 1)), "one number for all"),
+        (deep, "rows of rows"),
+    )
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="replace",
+    serves="launches",
+    source="squeeze and excite, arXiv 1709.01507",
+    examples=_pixel_examples,
+    uses=(absorbing,),
+)
+def pixels_of_product(x: Tensor, w: Tensor, b: Tensor, d: Dims):
+    """Reshape(x @ W + b, [N, M, 1, ..]) = Conv(Reshape(x, [N, C, 1, ..]), W', b) for rows x"""
+    how = as_pixels(x, w, d)
+    turned, image = reshape(transpose(w, (1, 0)), how[1]), reshape(x, how[0])
+    once = (kernel(is_no_double(x)), guard(varies(x), weight(w)))
+    for bias, product, known in ((none(), x @ w, ()), (b, x @ w + b, (is_number_for_each_column(b, w),))):
+        made = conv(image, turned, bias, how[2])
+        yield rewrite(
+            reshape(product, d), made, *known, *once, because="of one pixel a product knows as much"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import ALL_FLOATS, BOOL, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
@@ -99,7 +100,7 @@ def _lower_pad(node: NodeReader) -> TermSpec | None:
             if not fact.const or fact.splat is None:
                 return None
             value = fact.splat
-    if rank is None or pads is None or any(p < 0 for p in pads):
+    if rank is None or pads is None:
         return None
     if axes is not None:
         full = [0] * (2 * rank)
@@ -107,8 +108,27 @@ def _lower_pad(node: NodeReader) -> TermSpec | None:
             full[axis % rank] = pads[k]
             full[axis % rank + rank] = pads[k + len(axes)]
         pads = tuple(full)
+    if any(p < 0 for p in pads):
+        return _cropped(node.fact(0), mode, tuple(pads), read)
     value = _in_type(value if mode == "constant" else 0, node.fact(0).dtype)
     return TermSpec("pad", (mode, tuple(pads), value), (0,), read)
+
+
+def _cropped(x: Fact, mode: str, pads: tuple[int, ...], read: tuple[int, ...]) -> TermSpec | None:
+    """What takes elements away on some sides, and adds none, is a Slice."""
+    rank = len(pads) // 2
+    if mode != "constant" or any(p > 0 for p in pads) or x.shape is None:
+        return None
+    spec = []
+    for axis, dim in enumerate(x.shape):
+        first, behind = -pads[axis], -pads[axis + rank]
+        if first == behind == 0:
+            continue
+        if not symbolic.is_at_least(dim, first + behind):
+            return None
+        end = dim - behind if isinstance(dim, int) else -behind or None
+        spec.append((axis, first, end, 1))
+    return TermSpec("slice_", (tuple(spec),), (0,), read)
 
 
 def _in_type(value: float, dtype: int) -> float:

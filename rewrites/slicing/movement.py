@@ -225,9 +225,14 @@ def _cut_padded(spec: Slices, pads: Pads, x: Fact) -> tuple[Slices, Pads] | None
     rank, left, entries = len(pads) // 2, list(pads), []
     for axis, start, end, step in spec:
         dim = None if x.shape is None else x.shape[axis]
-        if step != 1 or not isinstance(dim, int):
-            return None
         first, behind = pads[axis], pads[axis + rank]
+        if step != 1:
+            return None
+        if not isinstance(dim, int):
+            if not 0 <= start <= first or not (end is None or -behind <= end < 0):
+                return None
+            left[axis], left[axis + rank] = first - start, behind + (end or 0)
+            continue  # of x, however long it is, all is left
         taken = range(first + dim + behind)[start:end]
         low, high = max(taken.start - first, 0), min(taken.stop - first, dim)
         if low >= high or min(first, behind) < 0:
@@ -272,10 +277,17 @@ def _padded(rng: np.random.Generator) -> Iterator[Example]:
     for entry in ((1, 2, 6, 1), (1, 1, 4, 1), (1, 3, 100, 1), (1, -7, -1, 1), (2, 1, None, 1)):
         yield g.fires(slice_(padded(2, 3), (entry,)))
     yield g.fires(slice_(padded(2, 3), ((1, 1, 8, 1), (2, 0, 4, 1))))
+    long = pad(g.input(("N", "L", 5)), "constant", (0, 2, 0, 0, 3, 0), 2.0)
+    for entry in ((1, 1, -3, 1), (1, 2, None, 1), (1, 0, -2, 1)):
+        yield g.fires(slice_(long, (entry,)))
     yield from g.near_misses(
         (slice_(padded(2, 3, "reflect"), ((1, 1, 3, 1),)), "what is reflected is cut off"),
         (slice_(padded(2, 3), ((1, 0, 2, 1),)), "nothing of x is taken"),
         (slice_(padded(2, 3), ((1, 1, 9, 2),)), "every other row"),
+        (slice_(long, ((1, 3, -1, 1),)), "one row of nobody knows how many is cut off"),
+        (slice_(long, ((1, 1, -4, 1),)), "the last row is cut off"),
+        (slice_(long, ((1, 1, 4, 1),)), "it ends nobody knows where"),
+        (slice_(long, ((1, 0, 0, 1),)), "nothing is taken"),
         (slice_(padded(2, 3), ((2, 0, 4, 1),)), "as much is padded"),
     )
 

@@ -84,6 +84,21 @@ def test_what_depends_on_what_is_not_known_stays_as_it_is(opset: int, text: str,
     assert operator in kept(opset, text)
 
 
+@pytest.mark.parametrize(
+    ("dims", "pads", "is_slice"),
+    [
+        ("6, 5", "-1, 0, -2, 0", True),
+        ("6, 5", "-1, 0, 2, 0", False),
+        ("6, 5", "-4, 0, -3, 0", False),
+        ("N, 5", "0, -2, 0, -1", True),
+        ("N, 5", "-1, 0, 0, 0", False),
+    ],
+)
+def test_pads_that_only_take_elements_away_are_a_slice(dims: str, pads: str, is_slice: bool) -> None:
+    text = f"(float[{dims}] x) => (float[M, K] y) <int64[4] p = {{{pads}}}> {{ y = Pad(x, p) }}"
+    assert kept(17, text) == ([] if is_slice else ["Pad"])
+
+
 def test_what_an_opset_cannot_say_has_no_form_there() -> None:
     every_second = (((1, 0, None, 2),),)
     assert form_of("slice_", 9, every_second, (2, 6)) is None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import ALL_FLOATS, BOOL, INTEGERS
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Tensor
 from egraph_opt.operators.sorts import Dims, Mode, Number, Pads, Place
@@ -41,16 +41,25 @@ def _lower_expand(node: NodeReader) -> TermSpec | None:
 
 @lowers("Tile")
 def _lower_tile(node: NodeReader) -> TermSpec | None:
-    """Repeating what has one element along an axis is an Expand."""
+    """Repeating what has one element along an axis is an Expand, as often as is computed, too."""
     repeats, dims = node.ints(1), node.fact(0).shape
     if repeats is None:
-        return None
+        single = node.opset >= 8 and _repeats_single(dims, node.fact(1).value)
+        return TermSpec("expand_to", (), (0, 1)) if single else None
     if set(repeats) == {1}:
         return TermSpec("identity", (), (0,), (1,))
     if node.opset < 8 or 0 in repeats or dims is None or len(dims) != len(repeats):
         return None  # an Expand to a constant 0 changes nothing for onnxruntime
     single = all(n == 1 or d == 1 for n, d in zip(repeats, dims, strict=True))
     return TermSpec("expand" if single else "tile", (repeats,), (0,), (1,))
+
+
+def _repeats_single(dims: Shape | None, repeats: Shape | None) -> bool:
+    """Along each axis there is one element, or one copy of all, also where there are no copies."""
+    if dims is None or repeats is None or len(dims) != len(repeats) or 0 in repeats:
+        return False
+    alike = all(n == 1 or d == 1 for n, d in zip(repeats, dims, strict=True))
+    return alike and all(symbolic.is_at_least(n, 0) for n in repeats)
 
 
 def _tile_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -99,6 +99,19 @@ def test_pads_that_only_take_elements_away_are_a_slice(dims: str, pads: str, is_
     assert kept(17, text) == ([] if is_slice else ["Pad"])
 
 
+@pytest.mark.parametrize(
+    ("dims", "repeats", "is_expand"),
+    [("1, 5", "n, one", True), ("M, 1", "one, n", True), ("M, 5", "n, one", False), ("1, 1", "n, n", True)],
+)
+def test_what_is_repeated_along_axes_of_1_is_expanded(dims: str, repeats: str, is_expand: bool) -> None:
+    text = (
+        f"(float[{dims}] x, float[N, K] like) => (float[a, b] y) "
+        "<int64[1] one = {1}, int64[1] zero = {0}> { s = Shape(like) n = Gather <axis = 0> (s, zero)"
+        f"r = Concat <axis = 0> ({repeats}) y = Tile(x, r) }}"
+    )
+    assert kept(17, text) == ([] if is_expand else ["Tile"])
+
+
 def test_what_an_opset_cannot_say_has_no_form_there() -> None:
     every_second = (((1, 0, None, 2),),)
     assert form_of("slice_", 9, every_second, (2, 6)) is None

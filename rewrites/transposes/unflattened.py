@@ -18,6 +18,7 @@ from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Dims, Flag, Int, Permutation, Tensor, Unit
 from egraph_opt.operators import reshape, reshape_to, shape_of, transpose
 from egraph_opt.operators.terms import node
+from egraph_opt.operators.views import is_one_node
 from egraph_opt.rewrites.conditions.view_shapes import known_dims, same_dims
 from egraph_opt.rewrites.transposes.view_order import over_joined
 
@@ -76,16 +77,24 @@ def of_parted_again(x: Tensor, z: Tensor, t: Tensor, d: Dims, e: Dims, q: Permut
         yield rewrite(whole, made, because="forgets what was joined")
 
 
+@hosted()
+def is_one_view(x: Fact, p: Permutation, dims: Dims) -> bool:
+    """One node says the view of Transpose_p(x): those that need several have many spellings."""
+    return x.shape is not None and is_one_node(tuple(x.shape[k] for k in p), dims, flattens=False)
+
+
 def _parted(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, dims = g.input(("N", 4, "L", "M")), ("N", 4, "L*M")
     yield g.fires(reshape_to(transpose(relu(_tokens(x, *dims)), (0, 2, 1)), shape_of(x, 0, 4), 0))
-    image = g.input((2, 4, 3, 5))
+    any_, image = g.input(("N", "L", "M", 3)), g.input((2, 4, 3, 5))
+    deep = _tokens(any_, "N", "L", "3*M")
     yield g.fires(reshape(transpose(relu(_tokens(image, 2, 4, 15)), (0, 2, 1)), (2, 4, 3, 5)))
     yield from g.near_misses(
         (_tokens(image, 2, 4, 15), "nothing is parted"),
         (reshape(transpose(relu(_tokens(image, 2, 4, 15)), (0, 2, 1)), (2, 4, 5, 3)), "in other dims"),
         (reshape(relu(_tokens(image, 2, 4, 15)), (2, 4, 3, 5)), "nothing is transposed back"),
+        (reshape_to(transpose(relu(deep), (0, 2, 1)), shape_of(any_, 0, 4), 0), "no Reshape says it"),
     )
 
 
@@ -93,6 +102,6 @@ def _parted(rng: np.random.Generator) -> Iterator[Example]:
 def of_joined_to_part(x: Tensor, d: Dims, q: Permutation, k: Int):
     """Transpose_q(Reshape(x)) = Reshape(Transpose_p(x)) where the view joins what is parted elsewhere"""
     first, turned = over_joined(q, x, d), transpose(reshape(x, d), q)
-    demand = guard(parted(known_dims(x)), eq(turned, node(k)))
+    demand = guard(parted(known_dims(x)), eq(turned, node(k)), is_one_view(x, first[0], first[1]))
     moved = reshape(transpose(x, first[0]), first[1])
     yield rewrite(turned, moved, demand, because="a view forgets what it joined")

@@ -166,3 +166,30 @@ def gather_in_steps_down(x: Tensor, i: Tensor, a: Axis):
     Wrong downwards to the first element.
     """
     yield rewrite(gather(x, i, a), slice_(x, in_steps(i, x, a)), because="a slice")
+
+
+@hosted()
+def pads_of_rest(s: Slices, p: Pads, x: Fact) -> Pads | None:
+    """What is padded of all elements of x, however many these are."""
+    rank, left = len(p) // 2, list(p)
+    for axis, start, end, step in s:
+        inside = step == 1 and 0 <= start <= p[axis] and -p[axis + rank] <= (end or 0) <= 0
+        if x.shape is None or isinstance(x.shape[axis], int) or not inside:
+            return None
+        left[axis], left[axis + rank] = p[axis] - start, p[axis + rank] + (end or 0)
+    return tuple(left)
+
+
+def _padded(start: int, end: int | None):
+    pads = (0, 2, 0, 0, 3, 0)
+    return lambda g: slice_(pad(g.input(("N", "L", 5)), "constant", pads, 2.0), ((1, start, end, 1),))
+
+
+@wrong("bitwise", _padded(1, 0), examples=fires_on(_padded(1, -3), _padded(2, None), _padded(0, -2)))
+def padded_and_cut(x: Tensor, p: Pads, v: Number, s: Slices):
+    """Slice(Pad(x)) = Pad(x) with smaller pads, where pads alone are cut off along axes of any length
+
+    Wrong of a slice that ends at 0, and takes nothing.
+    """
+    fewer = pad(x, "constant", pads_of_rest(s, p, x), v)
+    yield rewrite(slice_(pad(x, "constant", p, v), s), fewer, because="less is padded")

@@ -29,7 +29,7 @@ from egraph_opt.rewrites.elementwise.identities import beside_number, clip
 law = laws_of("bounds", numerics="reassociates")
 
 _SINGLE = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16))
-"""Types for which onnxruntime has kernels of HardSigmoid and Softplus."""
+"""Types for which onnxruntime has kernels of HardSigmoid, Softplus and Softsign."""
 
 _CLIPPED = _SINGLE | {TensorProto.DOUBLE}
 

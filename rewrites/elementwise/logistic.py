@@ -285,12 +285,6 @@ def tanh_of_softplus(x: Tensor, y: Tensor, c: Tensor, d: Tensor, i: Int, j: Int)
 # --- Softsign ----------------------------------------------------------------------------------------------
 
 
-@hosted()
-def has_softsign(x: Fact) -> bool:
-    """onnxruntime has it in single precision."""
-    return x.dtype == TensorProto.FLOAT
-
-
 @law(
     numerics="finite",
     serves="launches",
@@ -298,6 +292,6 @@ def has_softsign(x: Fact) -> bool:
 )
 def softsign(x: Tensor, c: Tensor):
     """x / (Abs(x) + 1) = Softsign(x)"""
-    one = (all_are(c, 1), fits(c, x), is_float(x), kernel(has_softsign(x)))
+    one = (all_are(c, 1), fits(c, x), is_float(x), kernel(has_single_kernel(x)))
     spelled = x / (unary("Abs", (), x) + c)
     yield rewrite(spelled, unary("Softsign", (), x), *one, because="Softsign is one operator")

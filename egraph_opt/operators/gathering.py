@@ -29,12 +29,20 @@ def _lower_elements(node: NodeReader) -> TermSpec | None:
 
 
 def _nd_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) -> OnnxForm | None:
-    return OnnxForm("GatherND", (0, 1), (("batch_dims", attributes[0]),)) if opset >= 12 else None
+    """Opset 12 brought the batches."""
+    if opset >= 12:
+        return OnnxForm("GatherND", (0, 1), (("batch_dims", attributes[0]),))
+    return OnnxForm("GatherND", (0, 1)) if opset == 11 and attributes[0] == 0 else None
 
 
 @operator(form=_nd_form)
 def gather_nd(x: Tensor, indices: Tensor, axis: Axis) -> Tensor:
-    """Slices of x at the rows of `indices`; the axes before `axis` are batches.  Laws write it only."""
+    """Slices of x at the rows of `indices`; the axes before `axis` are batches."""
+
+
+@lowers("GatherND")
+def _lower_nd(node: NodeReader) -> TermSpec:
+    return TermSpec("gather_nd", (node.attribute("batch_dims") or 0,), (0, 1))
 
 
 def _one_hot_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) -> OnnxForm | None:

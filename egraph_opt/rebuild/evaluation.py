@@ -133,6 +133,11 @@ def _evaluate(form: OnnxForm, arrays: list[np.ndarray[Any, Any] | None], opset: 
         base, exponent = (a for a in arrays if a is not None)
         if base.dtype.kind in "iu":
             return _integer_power(base, exponent)
+    if form.op_type == "GatherND":
+        x, indices = (a for a in arrays if a is not None)
+        if not indices.size:  # the reference does not know how many rows none are for each of no batches
+            behind = x.shape[dict(form.attributes).get("batch_dims", 0) + indices.shape[-1] :]
+            return np.zeros((*indices.shape[:-1], *behind), x.dtype)
     evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
     (answer,) = evaluator.run(None, feeds)
     return answer

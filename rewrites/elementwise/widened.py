@@ -5,18 +5,24 @@
     Resize(Cast_T(x)) = Cast_T(Resize(x))              to the nearest element
     Cast_T(x) < Cast_T(y) = x < y                      ArgMax(Cast_T(x)) = ArgMax(x), IsNaN and TopK likewise
 
+Integers are compared like floats.
+
 What operators make of numbers of a type is a number of the type, the same in any wider one.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto as T
 
+from egraph_opt.facts.dtypes import HOLDS, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.elementwise import COMPARISONS
+from egraph_opt.inference.intervals import within
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Int, Settings, String, Tensor
@@ -190,6 +196,60 @@ def comparison_of_wide(op: String, x: Tensor, y: Tensor, c: Tensor, i: Int, t: D
     )
     less = beside(op, x, cast(c, dtype_of(x)), i)
     yield rewrite(beside(op, wide, c, i), less, has_numbers(x, c), *known, because=FORGOTTEN)
+
+
+@hosted()
+def widens_integers(x: Fact, to: DataType) -> bool:
+    """A cast of integers to a type of integers that has all of them, and more."""
+    return x.dtype in INTEGERS and to in INTEGERS and to != x.dtype and to in HOLDS.get(x.dtype, ())
+
+
+@hosted()
+def has_integers(x: Fact, c: Fact) -> bool:
+    """Every element of a constant is an integer of x's type."""
+    items = c.data if c.splat is None else (c.splat,)
+    if not c.const or not c.has_numbers or items is None or x.dtype not in INTEGERS:
+        return False
+    return all(within((n, n), integer_range(x.dtype)) for n in items)  # type: ignore[arg-type]
+
+
+@hosted()
+def is_compared(x: Fact) -> bool:
+    """onnxruntime compares these integers in every opset."""
+    return x.dtype in (T.INT32, T.INT64)
+
+
+def _whole(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    i, j, wide = g.input(("N", 4), T.INT32), g.input((4,), T.INT32), g.input((4,), T.INT64)
+    two, ends = g.constant(np.array(2)), g.constant(np.array([2**31 - 1, -(2**31), 0, 5]))
+    for op in sorted(COMPARISONS):
+        made = partial(binary, op, cast(i, T.INT64))
+        for term in (made(cast(j, T.INT64)), made(two), made(ends), binary(op, two, cast(i, T.INT64))):
+            yield replace(g.fires(term), opset=13)
+    few = cast(i, T.INT64)
+    yield from g.near_misses(
+        (binary("Less", few, g.constant(np.array(2**31))), "int32 has no such number"),
+        (binary("Less", few, g.constant(np.array([2, -(2**31) - 1, 0, 5]))), "int32 has no such number"),
+        (binary("Less", few, wide), "it may be any number"),
+        (binary("Less", few, cast(g.input((4,), T.INT8), T.INT64)), "of two types"),
+        (binary("Less", cast(wide, T.INT32), j), "the upper bits are lost"),
+        (
+            binary("Less", cast(wide, T.INT32), cast(g.input((4,), T.INT64), T.INT32)),
+            "the upper bits are lost",
+        ),
+        (binary("Add", few, two), "the sum may be any number"),
+    )
+
+
+@law(kind="eliminate", uses=(either_side,), examples=_whole)
+def comparison_of_wide_integers(op: String, x: Tensor, y: Tensor, c: Tensor, i: Int, t: DataType):
+    """Cast_T(x) < Cast_T(y) = x < y for integers of one type, with constants of x's type likewise"""
+    wide, known = cast(x, t), (is_comparison(op), widens_integers(x, t), kernel(is_compared(x)))
+    both = binary(op, x, y)
+    yield rewrite(binary(op, wide, cast(y, t)), both, of_one_type(x, y), *known, because=FORGOTTEN)
+    less = beside(op, x, cast(c, dtype_of(x)), i)
+    yield rewrite(beside(op, wide, c, i), less, has_integers(x, c), *known, because=FORGOTTEN)
 
 
 @law(kind="eliminate")

@@ -2,6 +2,7 @@
 
 ReduceMean_a(x @ W) -> ReduceMean_a(x) @ W        along rows
 ReduceMean_a(x op c) -> ReduceMean_a(x) op c      for a scale or a shift that is one number along the axes
+ReduceMean_a(x + c) -> ReduceMean_a(x) + ReduceMean_a(c)      for other constant shifts, as positions are
 
 Sums are left alone: that of x may overflow in float16 where that of x @ W does not.
 """
@@ -11,13 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, absent, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
-from egraph_opt.laws.sorts import Axes, Flag, String, Tensor
-from egraph_opt.operators import binary, reduce
+from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
+from egraph_opt.operators import binary, reduce, reshape
 from egraph_opt.rewrites.conditions.chains import affine, moves
-from egraph_opt.rewrites.conditions.channels import is_scale, is_shift
-from egraph_opt.rewrites.conditions.values import is_float
+from egraph_opt.rewrites.conditions.channels import is_scale, is_shift, static_shape
+from egraph_opt.rewrites.conditions.values import broadcasts_into, is_float
 
 law = laws_of("reduction", numerics="reassociates", kind="move", serves="arithmetic")
 
@@ -91,3 +93,47 @@ def mean_of_affine(op: String, x: Tensor, c: Tensor, a: Axes, k: Flag):
     inside, outside = reduce("ReduceMean", binary(op, x, c), a, k), reduce("ReduceMean", x, a, k)
     once = (guard(is_constant(c), varies(x)), *moves(op, x, c))
     yield rewrite(inside, binary(op, outside, c), *known, *once, because=ALL)
+
+
+@hosted()
+def along_all_axes(c: Fact, x: Fact) -> Dims | None:
+    """The dims of a constant, of some elements, with as many axes as x has, which it leaves the shape of."""
+    dims = static_shape(c)
+    if dims is None or 0 in dims or x.shape is None or not broadcasts_into(dims, x.shape):
+        return None
+    return (*(1,) * (len(x.shape) - len(dims)), *dims)
+
+
+def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, c = g.input(("N", 3, 4)), g.random(3, 4)
+    for k in (0, 1):
+        yield from g.all_fire(
+            reduce("ReduceMean", x + c, (1,), k),
+            reduce("ReduceMean", x + g.random(1, 3, 4), (0, 1), k),
+            reduce("ReduceMean", x + c, (0, 1, 2), k),
+        )
+    yield g.fires(reduce("ReduceMean", x + g.random(3, 1), (1,), 0))
+    whole = g.input((3, 4), INT64)
+    yield from g.near_misses(
+        (reduce("ReduceMean", x + g.random(4), (1,), 1), "one number along the axis"),
+        (reduce("ReduceMean", x + g.input((3, 4)), (1,), 1), "it is no constant"),
+        (reduce("ReduceMean", g.input(("N", 1, 4)) + c, (1,), 1), "there are more to add to"),
+        (reduce("ReduceMean", x * c, (1,), 1), "a product"),
+        (reduce("ReduceMax", x + c, (1,), 1), "a maximum"),
+        (reduce("ReduceMean", x + g.constant(np.diag([np.inf, 1, 1, 1])[:3]), (1,), 1), "infinities"),
+        (reduce("ReduceMean", whole + g.constant(np.arange(4)), (1,), 1), "means of integers are rounded"),
+    )
+
+
+@law(
+    source="Vision Transformer, arXiv 2010.11929: positions, and a mean of tokens",
+    uses=(affine,),
+    examples=_shift_examples,
+)
+def mean_of_shifted(x: Tensor, c: Tensor, a: Axes, k: Flag):
+    """ReduceMean_a(x + c) = ReduceMean_a(x) + ReduceMean_a(c) for a constant c"""
+    whole = reshape(c, along_all_axes(c, x))
+    once = (guard(is_constant(c), varies(x)), *moves("Add", x, c), guard(absent(is_one_along(c, x, a))))
+    apart = reduce("ReduceMean", x, a, k) + reduce("ReduceMean", whole, a, k)
+    yield rewrite(reduce("ReduceMean", x + c, a, k), apart, is_shift(c), *once, because=ALL)

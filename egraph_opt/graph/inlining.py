@@ -1,4 +1,4 @@
-"""Bodies that run once or not at all move into the graph around them."""
+"""Bodies that run once or not at all move into the graph around them, and sequences are taken apart."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.decided_bodies import Decided, decided
+from egraph_opt.graph.known_sequences import unpacked
 from egraph_opt.graph.names import UniqueNames
 from egraph_opt.graph.walks import tensor_of
 
@@ -32,13 +33,18 @@ class Inliner:
     ) -> bool:
         """Replace the decided nodes of a graph (not of its bodies) by their bodies: whether there were any.
 
+        So is what reads a sequence of known tensors.
+
         Args:
             fits: whether the users of a node's outputs take what a body gives.  An If hides its outputs'
                 types, so a model may run with a vector of one element where a scalar is asked for.
             taken: Ifs of which one branch runs, whatever is known of the condition: whether it is `then`.
         """
         open_ = [node for node in graph if tensor_of(node) not in self._untouched]
-        known_of = {node: decided(node, self._opset, facts, taken.get(node)) for node in open_}
+        known_of = {
+            node: decided(node, self._opset, facts, taken.get(node)) or unpacked(node, self._opset, facts)
+            for node in open_
+        }
         found = [(node, known) for node, known in known_of.items() if known is not None and fits(node, known)]
         instead: dict[ir.Value, ir.Value] = {}
         for node, known in found:

@@ -3,6 +3,7 @@
     c op x -> x op c
     c - x = x * (-1) + c      Neg(x) = x * (-1)  floats
     x - c = x + (-c)                             from the right for any c
+    x - (-y) -> x + y
     x / c = x * (1/c)                            c's reciprocals are normal numbers; from the right any c
     (x * c1) * c2 -> x * (c1 * c2)
     (x + c1) + c2 -> x + (c1 + c2)
@@ -82,6 +83,12 @@ def difference_adds(x: Tensor, c: Tensor):
     yield rewrite(c - x, x * number_like(x, -1.0) + c, is_float(x), demand, inverse=back)
     yield rewrite(x + (-c), x - c, inverse=back)
     yield rewrite((-x) + c, c - x, inverse=back)
+
+
+@law("constants", numerics="bitwise", kind="eliminate", serves="arithmetic", source="IEEE 754")
+def opposite_is_added(x: Tensor, y: Tensor):
+    """x - (-y) = x + y"""
+    yield rewrite(x - (-y), x + y, because="every sum would be a difference")
 
 
 @hosted()

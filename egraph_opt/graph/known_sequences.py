@@ -76,12 +76,16 @@ def _is_plain(node: ir.Node) -> bool:
 # --- the tensors of a sequence --------------------------------------------------------------------------
 
 
+_FOLLOWED = ("SequenceInsert", "SequenceErase", "Identity")
+"""What makes a sequence of another one."""
+
+
 def _items(value: ir.Value, facts: Facts) -> list[Item] | None:
     """The tensors of a sequence, where they are known."""
     changes: list[ir.Node] = []
     made = value.producer()
-    while made is not None and _is_plain(made) and made.op_type in ("SequenceInsert", "SequenceErase"):
-        changes.append(made)
+    while made is not None and _is_plain(made) and made.op_type in _FOLLOWED:
+        changes += [made] if made.op_type != "Identity" else []
         made = None if made.inputs[0] is None else made.inputs[0].producer()
     if made is None or not _is_plain(made):
         return None

@@ -88,7 +88,7 @@ def difference_adds(x: Tensor, c: Tensor):
 @law("constants", numerics="bitwise", kind="eliminate", serves="arithmetic", source="IEEE 754")
 def opposite_is_added(x: Tensor, y: Tensor):
     """x - (-y) = x + y"""
-    yield rewrite(x - (-y), x + y, because="every sum would be a difference")
+    yield rewrite(x - (-y), x + y, guard(varies(x), varies(y)), because="every sum would be a difference")
 
 
 @hosted()

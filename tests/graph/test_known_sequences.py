@@ -72,7 +72,8 @@ def test_a_stacked_sequence_is_a_concat_of_views(axis: int, opset: int) -> None:
 def test_what_is_inserted_and_erased_is_followed() -> None:
     assert _types(
         f"{ONE}{LAST} q = SequenceEmpty () a = SequenceInsert (q, x) b = SequenceInsert (a, z, last) "
-        "c = SequenceInsert (b, z) r = SequenceErase (c) d = Identity (r) e = SequenceAt (d, one) y = Relu (e)"
+        "c = SequenceInsert (b, z) r = SequenceErase (c) d = Identity (r) "
+        "e = SequenceAt (d, one) y = Relu (e)"
     ) == ["Relu"]
     assert _types(
         f"{LAST}{_constant('zero', 'int64 {0}')} q = SequenceConstruct (x, z) a = SequenceErase (q, zero) "

@@ -1,6 +1,7 @@
 """Indices that say where in its batch each row is are batches.
 
 GatherND_b(x, Concat(r, i, ..)) -> GatherND_b+1(x, Concat(i, ..))     where r counts along axis b
+Gather(Reshape(x), r * T + i) -> GatherND_1(x, i)                     likewise, of joined batches of T
 
 ``x[arange(N), i]`` is exported as a GatherND of both indices: of a text the token that ends it.
 """
@@ -11,16 +12,29 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, laws_of, rewrite, rule, table
+from egraph_opt.inference.ranges import range_of
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axis, Dims, Int, Tensor, Tensors, Unit
-from egraph_opt.operators import concat, expand, gather_nd, range_, reshape, shape_of
+from egraph_opt.laws.sorts import Axis, Dims, Flag, Int, String, Tensor, Tensors, Unit
+from egraph_opt.operators import (
+    arg_reduce,
+    concat,
+    expand,
+    gather,
+    gather_nd,
+    range_,
+    reshape,
+    shape_of,
+    unary,
+)
 from egraph_opt.operators.terms import cons, listed
-from egraph_opt.rewrites.conditions.operands import moved, moves, number, numbers
-from egraph_opt.rewrites.conditions.values import all_are
+from egraph_opt.rewrites.conditions.operands import beside, either_side, moved, moves, number, numbers
+from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.slicing.movement import axis_in_result, axis_number
+from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of(
     "gather",
@@ -29,6 +43,10 @@ law = laws_of(
     serves="launches",
     source="CLIP, arXiv 2103.00020: the pooler reads the token that ends a text",
 )
+
+
+LARGEST_DIM = 2**31
+"""Bounds beyond it say nothing of places."""
 
 
 @table()
@@ -62,6 +80,8 @@ def counting(
     row, from_0 = eq(r, reshape(range_(s, t, d), v)), (all_are(s, 0), all_are(d, 1))
     place = axis_number(k, r)
     yield rule(number(k), row, *from_0, is_row_along(place, r), then=counted(r, place))
+    plain = eq(r, range_(s, t, d))
+    yield rule(number(k), plain, *from_0, is_row_along(place, r), then=counted(r, place))
     wide = eq(r, moved("Expand", w, t, how))
     yield rule(counted(w, a), wide, then=counted(r, axis_in_result(a, w, r)))
 
@@ -128,3 +148,146 @@ def places_are_batches(x: Tensor, r: Tensor, rest: Tensors, a: Axis, b: Axis):
     taken, batch = gather_nd(x, concat(cons(r, rest), a), b), next_batch(r, rest, x, a, b)
     fewer = gather_nd(x, concat(rest, a), batch)
     yield rewrite(taken, fewer, counted(r, b), because="any x has batches")
+
+
+# --- batches that are joined ------------------------------------------------------------------------------
+
+
+@hosted(default=(None,))
+def lesser(old: Dims, new: Dims) -> Dims:
+    """The bound that is known not to be more, or the first; of large ones nothing is known."""
+    return new if symbolic.is_at_least(old[0], new[0]) or old[0] is None else old
+
+
+@table(merge=lesser)
+def places_below(i: Tensor) -> Dims:
+    """A bound, as one dim, that each element of i is below; none is below 0."""
+
+
+@table(merge="last")
+def first_rows(w: Tensor) -> Dims:
+    """The length of batches, as one dim, of which each element of w is where the next begins."""
+
+
+@hosted()
+def length_along(x: Fact, axis: Axis) -> Dims | None:
+    dim = dim_at(x, axis)
+    return None if dim is None else (dim,)
+
+
+@hosted()
+def bound_of(i: Fact) -> Dims | None:
+    found = range_of(i)
+    return None if found is None or found[0] < 0 or found[1] >= LARGEST_DIM else (found[1] + 1,)
+
+
+@hosted()
+def only_number(t: Fact) -> Dims | None:
+    """The number of a tensor of one element, which may depend on dims."""
+    values = t.value if t.splat is None else (t.splat,)
+    known = t.rank in (0, 1) and values is not None and len(values) == 1 and isinstance(values[0], int | str)
+    return values if known else None  # type: ignore[return-value]
+
+
+@hosted()
+def step_of_known(w: Fact) -> Dims | None:
+    """The step of what is known to count from 0 on along the first axis."""
+    if not w.rank or not w.is_static or not w.has_numbers or w.data is None or len(w.data) < 2:
+        return None
+    first, step = np.indices(w.shape)[0].ravel(), w.data[-1] // (w.shape[0] - 1 or 1)  # type: ignore[index, operator]
+    return (step,) if np.all(first * step == np.asarray(w.data)) else None
+
+
+@auxiliary(counting, either_side)
+def placing(
+    kind: String, x: Tensor, y: Tensor, i: Tensor, j: Tensor, t: Tensor, a: Axis, k: Int, keep: Flag,
+    last: Flag, d: Dims, n: Dims,
+):  # fmt: skip
+    """Fills `places_below` and `first_rows`."""
+    summed = eq(y, gather(reshape(x, d), beside("Add", i, j, k), 0))
+    yield rule(summed, then=assign(places_below(i), bound_of(i)))
+    yield rule(summed, then=assign(first_rows(j), step_of_known(j)))
+    found = eq(i, arg_reduce(kind, x, a, keep, last))
+    yield rule(found, then=assign(places_below(i), length_along(x, a)))
+    yield rule(eq(n, places_below(i)), eq(j, reshape(i, d)), then=assign(places_below(j), n))
+    scaled = eq(j, beside("Mul", i, t, k))
+    yield rule(counted(i, 0), scaled, then=assign(first_rows(j), only_number(t)))
+
+
+@hosted()
+def are_rows_of_batches(d: Dims, x: Fact) -> bool:
+    """The first two axes are joined."""
+    if x.shape is None or len(x.shape) < 2:
+        return False
+    return same_dims(d, (symbolic.product(x.shape[:2]), *x.shape[2:]))
+
+
+@hosted()
+def are_batches_of(m: Dims, n: Dims, x: Fact) -> bool:
+    """So many rows has a batch of x, and below that are places."""
+    if x.shape is None or len(x.shape) < 2 or not m or not n:
+        return False
+    return symbolic.known_equal(m[0], x.shape[1]) and symbolic.is_at_least(x.shape[1], n[0])
+
+
+@hosted()
+def own_indices(i: Fact, w: Fact, x: Fact) -> Dims | None:
+    """The dims of indices of each batch as rows of one number; w is as many as there are batches."""
+    if i.dtype != INT64 or i.shape is None or x.shape is None or not i.is_symbolic or i.rank != w.rank:
+        return None
+    sound = same_dims(i.shape[:1], x.shape[:1]) and same_dims(i.shape[:1], (w.shape or ())[:1])
+    return (*i.shape, 1) if sound and broadcasts_into(w.shape, i.shape) else None
+
+
+def _flat(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, ids, few = g.input(("N", 6, 4)), g.input(("N", 6)), g.input((3, 6, 4))
+    rows, three = reshape(x, ("6*N", 4)), reshape(few, (18, 4))
+    last, six = arg_reduce("ArgMax", ids, 1, 0, 0), g.constant(np.array(6))
+    starts, known = _counts(g) * six, g.constant(np.array([0, 6, 12]))
+    of_few = arg_reduce("ArgMin", g.input((3, 6)), 1, 0, 0)
+    long, texts = g.input(("N", "L", 4)), g.input(("N", "L"))
+    length = reshape(shape_of(long, 1, 2), ())
+    joined, ends = reshape(long, ("L*N", 4)), arg_reduce("ArgMax", texts, 1, 0, 0)
+    several = arg_reduce("ArgMax", g.input(("N", 2, 6)), 2, 0, 0)
+    column = reshape(_counts(g), ("N", 1)) * six
+    small = unary("Clip", (("max", 5), ("min", 0)), g.input((3,), INT64))
+    for term in (
+        gather(rows, last + starts, 0),
+        gather(rows, starts + last, 0),
+        gather(rows, last + six * _counts(g), 0),
+        gather(three, of_few + known, 0),
+        gather(three, small + known, 0),
+        gather(joined, ends + _counts(g) * length, 0),
+        gather(rows, several + column, 0),
+    ):
+        yield replace(g.fires(term), opset=17)
+    square = unary("Clip", (("max", 5), ("min", 0)), g.input((2, 2), INT64))
+    below = unary("Clip", (("max", 5), ("min", -1)), g.input((3,), INT64))
+    above = unary("Clip", (("max", 6), ("min", 0)), g.input((3,), INT64))
+    for term, why in (
+        (gather(rows, g.input(("N",), INT64) + starts, 0), "it may be a row of another batch"),
+        (gather(three, below + known, 0), "it may be a row of another batch"),
+        (gather(three, above + known, 0), "it may be a row of another batch"),
+        (gather(rows, ends + starts, 0), "places along another axis"),
+        (gather(rows, last + _counts(g) * g.constant(np.array(5)), 0), "batches of five"),
+        (gather(three, of_few + g.constant(np.array([0, 6, 13])), 0), "not where it begins"),
+        (gather(rows, last + _counts(g, 1) * six, 0), "from 1 on"),
+        (gather(reshape(x, ("3*N", 8)), last + starts, 0), "rows of two"),
+        (gather(reshape(g.input(("M", 6, 4)), ("6*M", 4)), last + starts, 0), "x has other batches"),
+        (gather(rows, last * starts, 0), "a product"),
+        (gather(rows, reshape(last, (1, "N")) + starts, 0), "another axis of indices"),
+        (gather(three, of_few + known, 1), "another axis of x"),
+        (gather(reshape(g.input((2, 6, 4)), (12, 4)), square + g.constant(np.array([0, 6])), 0), "columns"),
+        (gather(three, reshape(small, (3, 1)) + g.constant([[0, 0], [6, 6], [12, 12]]), 0), "two of each"),
+    ):
+        yield replace(g.near_miss(term, why), opset=17)
+
+
+@law(uses=(placing,), examples=_flat)
+def flat_places_are_batches(x: Tensor, i: Tensor, w: Tensor, d: Dims, m: Dims, n: Dims, k: Int):
+    """Gather(Reshape(x), r * T + i) = GatherND_1(x, i) where r counts, and i is below T"""
+    taken = gather(reshape(x, d), beside("Add", i, w, k), 0)
+    made = gather_nd(x, reshape(i, own_indices(i, w, x)), 1)
+    known = (eq(m, first_rows(w)), eq(n, places_below(i)), are_batches_of(m, n, x))
+    yield rewrite(taken, made, are_rows_of_batches(d, x), *known, because="any x has batches")

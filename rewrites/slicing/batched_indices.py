@@ -30,10 +30,11 @@ from egraph_opt.operators import (
     unary,
 )
 from egraph_opt.operators.terms import cons, listed
-from egraph_opt.rewrites.conditions.operands import beside, either_side, moved, moves, number, numbers
+from egraph_opt.operators.views import inserted_axes
+from egraph_opt.rewrites.conditions.operands import beside, either_side, moved, moves
 from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
-from egraph_opt.rewrites.slicing.movement import axis_in_result, axis_number
+from egraph_opt.rewrites.slicing.movement import axis_in_result
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of(
@@ -64,24 +65,30 @@ def is_counted(r: Fact, axis: Axis) -> bool:
 
 
 @hosted()
-def is_row_along(axis: Axis, view: Fact) -> bool:
-    """All other axes have one element."""
-    return view.shape is not None and all(dim == 1 for k, dim in enumerate(view.shape) if k != axis)
+def axis_in_view(axis: Axis, w: Fact, r: Fact) -> Axis | None:
+    """Where an axis is in a view that has other axes of one element, and those only."""
+    if w.shape is None or r.shape is None:
+        return None
+    short, long = sorted((w.shape, r.shape), key=len)
+    added = inserted_axes(short, long)
+    if added is None:
+        return None
+    kept = [k for k in range(len(long)) if k not in added]
+    if len(w.shape) <= len(r.shape):
+        return kept[axis]
+    return kept.index(axis) if axis in kept else None
 
 
-@auxiliary(moves, numbers)
+@auxiliary(moves)
 def counting(
     x: Tensor, r: Tensor, w: Tensor, s: Tensor, t: Tensor, d: Tensor, xs: Tensors, a: Axis, b: Axis, v: Dims,
-    how: Any, k: Int,
+    how: Any,
 ):  # fmt: skip
     """Fills `counted`: a Range from 0 on in steps of 1, views of it, and what is expanded of these."""
     first = eq(w, gather_nd(x, concat(cons(r, xs), a), b))
     yield rule(first, is_counted(r, b), then=counted(r, b))
-    row, from_0 = eq(r, reshape(range_(s, t, d), v)), (all_are(s, 0), all_are(d, 1))
-    place = axis_number(k, r)
-    yield rule(number(k), row, *from_0, is_row_along(place, r), then=counted(r, place))
-    plain = eq(r, range_(s, t, d))
-    yield rule(number(k), plain, *from_0, is_row_along(place, r), then=counted(r, place))
+    yield rule(eq(r, range_(s, t, d)), all_are(s, 0), all_are(d, 1), then=counted(r, 0))
+    yield rule(counted(w, a), eq(r, reshape(w, v)), then=counted(r, axis_in_view(a, w, r)))
     wide = eq(r, moved("Expand", w, t, how))
     yield rule(counted(w, a), wide, then=counted(r, axis_in_result(a, w, r)))
 
@@ -118,13 +125,16 @@ def _pooled(rng: np.random.Generator) -> Iterator[Example]:
         gather_nd(x, concat(listed(column, i, i), 1), 0),
         gather_nd(few, concat(listed(known, both), 1), 0),
         gather_nd(x, concat(listed(wide, pairs), 2), 0),
+        gather_nd(x, concat(listed(reshape(expand(column, (1, 2)), ("N", 2, 1)), pairs), 2), 0),
         gather_nd(g.input((1, 2, 6)), concat(listed(second, g.input((1, 2, 1), INT64)), 2), 1),
     ):
         yield replace(g.fires(term), opset=17)
     length = reshape(shape_of(x, 0, 1), ())
     whole = range_(g.constant(np.array(0)), length + length, g.constant(np.array(1)))
     blocks, turned = reshape(whole, (2, "N", 1)), g.constant(np.array([[0], [2], [1]]))
+    second_axis = expand(column, (3, 1, 1)), g.input((3, "N", 1), INT64)
     for term, why in (
+        (gather_nd(few, concat(listed(*second_axis), 2), 0), "it counts along axis 1"),
         (gather_nd(x, concat(listed(i, column), 1), 0), "the first index is another one"),
         (gather_nd(x, column, 0), "there is no other index"),
         (gather_nd(x, concat(listed(reshape(_counts(g, 1), ("N", 1)), i), 1), 0), "from 1 on"),

@@ -9,6 +9,7 @@ of the nearest element and whole numbers, which `resize.by_one` removes where th
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,9 @@ def _times(factors: Any) -> Literal:
 
 
 @hosted()
-def times_repeated(m: str, x: Fact, view: Fact, wide: Fact, y: Fact) -> Literal | None:
+def times_repeated(x: Fact, view: Fact, wide: Fact, y: Fact) -> Literal | None:
     """How often each element of an image is there along each axis: an axis of 1 behind is expanded."""
-    if m not in ("Expand", "Tile") or x.shape is None or not 3 <= len(x.shape) <= 5:
+    if x.shape is None or not 3 <= len(x.shape) <= 5:
         return None
     if view.shape is None or wide.shape is None or len(view.shape) != len(wide.shape):
         return None
@@ -92,21 +93,25 @@ def _repeated(rng: np.random.Generator) -> Iterator[Example]:
     )
     whole = g.input(("N", 3, "L"), TensorProto.INT64)
     wide = repeated(("N", 3, "L", 1), (1, 1, 1, 3), ("N", 3, "3*L"), whole)
-    yield g.near_miss(wide, why="a Resize rounds large integers")
-    for number in (11, 12):
-        rows = repeated((2, 3, 4, 1, 5), (1, 1, 1, 2, 1), (2, 3, 8, 5))
-        yield replace(g.near_miss(rows, why="a Resize has to have a region"), opset=number)
+    tiled = reshape(tile(reshape(whole, ("N", 3, "L", 1)), (1, 1, 1, 3)), ("N", 3, "3*L"))
+    for integers in (wide, tiled):
+        yield g.near_miss(integers, why="a Resize rounds large integers")
+    rows = repeated((2, 3, 4, 1, 5), (1, 1, 1, 2, 1), (2, 3, 8, 5))
+    again = reshape(tile(reshape(x, (2, 3, 4, 1, 5)), (1, 1, 1, 2, 1)), (2, 3, 8, 5))
+    for number, large in product((11, 12), (rows, again)):
+        yield replace(g.near_miss(large, why="a Resize has to have a region"), opset=number)
 
 
 @law(examples=_repeated, uses=(moves,))
-def repeated_elements(m: String, x: Tensor, i: Tensor, d: Dims, e: Dims, how: Any):
+def repeated_elements(x: Tensor, i: Tensor, d: Dims, e: Dims, how: Any):
     """Reshape(Expand(Reshape(x))) = Resize(x; s) where elements are there s times along axes of an image"""
-    view = reshape(x, d)
-    wide = moved(m, view, i, how)
-    y = reshape(wide, e)
-    made = resize(x, none(), literal(times_repeated(m, x, view, wide, y)), none(), NEAREST)
-    floats = (is_float(x), *kernel(is_of_type(x, TensorProto.FLOAT)))
-    yield rewrite(y, made, *floats, guard(varies(x)), needs_no_region(opset()), because="forgets the view")
+    floats, view = (is_float(x), *kernel(is_of_type(x, TensorProto.FLOAT))), reshape(x, d)
+    known = (*floats, guard(varies(x)), needs_no_region(opset()))
+    for repeating in ("Expand", "Tile"):
+        wide = moved(repeating, view, i, how)
+        y = reshape(wide, e)
+        made = resize(x, none(), literal(times_repeated(x, view, wide, y)), none(), NEAREST)
+        yield rewrite(y, made, *known, because="forgets the view")
 
 
 # --- one of each ----------------------------------------------------------------------------------------

@@ -189,8 +189,12 @@ def computes_without_kernel(lowered: Lowered) -> bool:
 
 
 def constants_are_written(lowered: Lowered) -> bool:
-    """Whether ONNX knows the attributes of all that is computed of constants alone, which no model shows."""
+    """Whether ONNX knows the attributes of all that is computed of constants alone, which no model shows, and
+    no pool is padded by more than its window, which onnxruntime refuses."""
     for form, _, _ in _of_constants(lowered):
+        kernel, pads = (dict(form.attributes).get(name, ()) for name in ("kernel_shape", "pads"))
+        if "Pool" in form.op_type and any(p >= kernel[k % len(kernel)] for k, p in enumerate(pads)):
+            return False
         found = schema(form.op_type, "", lowered.opset)
         if found is not None and not found.attributes.keys() >= {name for name, _ in form.attributes}:
             return False

@@ -283,8 +283,10 @@ def shift_of_zeros(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dim
 
 @hosted()
 def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
-    """The dims in which a constant behind a convolution is added to its constant bias."""
+    """The dims in which a constant behind a convolution is added to its constant bias, and their sum is
+    finite."""
     known = is_finite_constant(b) and is_bias(b, w, window, transposed)
+    known = known and overflows_nowhere("Add", b, c)
     return shift_of_zeros.function(w, c, window, transposed) if known else None
 
 

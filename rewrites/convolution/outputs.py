@@ -83,6 +83,10 @@ def constants_behind(make: Any, windows: Any, op: str) -> Any:
             (g.input((6,)), g.random(1), "the bias is no constant"),
         ):
             yield g.near_miss(binary(op, make(x, w, bias, PLAIN), c), why)
+        if op == "Add":
+            far, opposite = g.constant(np.full(6, 2e38)), g.constant(np.full((6, 6, 1, 1), -3e37))
+            overflowing = make(x, opposite, far, PLAIN) + g.constant(2e38)
+            yield g.near_miss(overflowing, why="the sum of the biases is infinite")
 
     return examples
 

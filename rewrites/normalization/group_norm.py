@@ -15,7 +15,7 @@ import numpy as np
 from egraph_opt.laws import Example, Operands, laws_of, rewrite
 from egraph_opt.laws.sorts import Settings, Tensor
 from egraph_opt.operators import binary, group_norm, reshape
-from egraph_opt.rewrites.normalization.batchnorm import scale_behind, shift_behind
+from egraph_opt.rewrites.normalization.batchnorm import are_ordinary, scale_behind, shift_behind
 
 law = laws_of("normalization", numerics="reassociates", kind="fuse", serves="launches")
 
@@ -35,6 +35,10 @@ def _behind(op: str) -> Any:
             (binary(op, group_norm(x, g.input((6,)), b, THREE), g.random(1)), "the scale is no constant"),
         ):
             yield replace(g.near_miss(z, why), opset=21)
+        if op == "Add":
+            far, opposite = (g.constant(np.full(6, n)) for n in (2e38, -2e38))
+            large = group_norm(x, opposite, far, THREE) + g.constant(2e38)
+            yield replace(g.near_miss(large, why="the bias overflows"), opset=21)
 
     return examples
 
@@ -51,4 +55,5 @@ def scale_of_groups(x: Tensor, s: Tensor, b: Tensor, k: Settings, c: Tensor):
 def shift_of_groups(x: Tensor, s: Tensor, b: Tensor, k: Settings, c: Tensor):
     """GroupNormalization(x; s, b) + c = GroupNormalization(x; s, b + c)"""
     whole = group_norm(x, s, b + reshape(c, shift_behind(x, s, b, c)), k)
-    yield rewrite(group_norm(x, s, b, k) + c, whole, because="every part of a bias would come out")
+    known, why = are_ordinary(s, b, c), "every part of a bias would come out"
+    yield rewrite(group_norm(x, s, b, k) + c, whole, known, because=why)

@@ -24,7 +24,13 @@ from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.arithmetic.associativity import commutes
 from egraph_opt.rewrites.conditions.chains import affine, chosen, moves
-from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, elements_beside_zero
+from egraph_opt.rewrites.conditions.channels import (
+    LARGEST,
+    LARGEST_SHIFT,
+    SMALLEST,
+    elements_beside_zero,
+    largest_of,
+)
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
 from egraph_opt.rewrites.conditions.values import all_vary, broadcasts_into, is_float
 
@@ -127,6 +133,8 @@ def cancel(op: str, a: Fact, b: Fact, x: Fact) -> bool:
     """Whether (x op a) op b is x for a constant x, which has to be seen: it may be scaled again and again."""
     if not x.const or op not in NEUTRAL or a.splat is None or b.splat is None or a.dtype not in FLOATS:
         return False
+    if op == "Add" and largest_of(a) > LARGEST_SHIFT:
+        return False  # nothing would be left of x in between
     together = a.splat * b.splat if op == "Mul" else a.splat + b.splat
     return together == NEUTRAL[op] and broadcasts_into(a.shape, x.shape) and broadcasts_into(b.shape, x.shape)
 
@@ -140,6 +148,7 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
             (c, g.random(1), g.random(4), "x is constant"),
             (x, g.random(3, 1), g.random(4), "the constant would grow"),
             (x, huge, huge, "the constant would overflow"),
+            (c, huge, g.constant(-3e38), "nothing is left of x in between"),
             (x, g.constant(float(NEUTRAL[op])), g.random(1), "a neutral constant"),
         ):
             yield g.near_miss(binary(op, binary(op, y, a), b), why)

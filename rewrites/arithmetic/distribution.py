@@ -39,6 +39,9 @@ def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
     varying = g.input((1, 1, 3, 3)) + g.constant(-3e38)
     for known in (conv(image, kernel, none(), PLAIN) + varying, varying + conv(image, kernel, none(), PLAIN)):
         yield g.near_miss(known + g.constant(2e38), why="a shifted Conv of constants would overflow")
+    below = conv(g.input((1, 1, 3, 3)), g.random(2, 1, 1, 1), g.constant(np.full(2, -2e38)), PLAIN)
+    for known in (below + g.constant(2e38), g.constant(2e38) + below):
+        yield g.near_miss(known + g.constant(1.0), why="beside its bias a shift of a Conv is lost")
     far, back, one = (g.constant(number) for number in (1e30, -1e30, 1.0))
     for shifted in ((x + one) + (far + back), (far + back) + (x + one)):
         yield g.near_miss(shifted, why="added to a large constant, nothing would be left of x")
@@ -95,9 +98,9 @@ def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, 
     sound = may_combine("Add", a, c), any_varies(x)  # a constant and another may be infinite
     once = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", apart, c)
     yield rewrite(apart + c, (x + (a + c)) + y, *sound, once, because=FEWER)
-    product, demand = conv(x, w, b, t), guard(is_constant(w), is_nonzero(c), varies(y))
+    product, demand = conv(x, w, b, t), guard(is_constant(w), is_nonzero(c))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
-    yield rewrite(apart + c, (product + c) + y, any_varies(x), demand, because=why)
+    yield rewrite(apart + c, (product + c) + y, any_varies(x), varies(y), demand, because=why)
 
 
 @hosted()

@@ -104,7 +104,26 @@ def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     yield rewrite(total, twice, sum_fits(y, y), once, inverse="multiply_out")
 
 
-@law(kind="split", serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))
+@hosted()
+def products_fit(x: Fact, *others: Fact) -> bool:
+    """The product of a constant x and of each other constant overflows nowhere, as far as they are known."""
+    return not x.const or all(not y.const or product_fits(x, y, ()) for y in others)
+
+
+def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, z = g.constant(2.0), g.input(("N", 3)) + g.constant(-3e38), g.constant(3e38)
+    yield g.near_miss((x * (y + z), x * y, x * z), why="the product of the constants is infinite")
+    yield g.near_miss((x * (z + y), x * z, x * y), why="the product of the constants is infinite")
+
+
+@law(
+    kind="split",
+    serves="arithmetic",
+    source="TASO, distributivity of Mul",
+    uses=(either_side,),
+    examples=_product_examples,
+)
 def multiply_out(
     op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor, i: Int, j: Int, k: Int
 ):
@@ -112,7 +131,7 @@ def multiply_out(
     left, right = beside("Mul", x, binary(op, y, z), k), binary(op, x * y, x * z)
     first, second = beside("Mul", x, y, i), beside("Mul", x, z, j)
     demand = _written(one, first, other, second, all_vary(x, y, z))
-    yield rewrite(left, right, is_sum(op), demand, inverse="factor_out")
+    yield rewrite(left, right, is_sum(op), products_fit(x, y, z), demand, inverse="factor_out")
 
 
 # --- products of matrices -------------------------------------------------------------------------------

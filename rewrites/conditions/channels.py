@@ -105,17 +105,28 @@ def is_moderate(dtype: int, *numbers: float) -> bool:
     return all(n == 0 or SMALLEST[dtype] <= abs(n) <= LARGEST[dtype] ** 0.5 for n in numbers)
 
 
-def product_fits(a: Fact, b: Fact, axes: Axes = (-1,)) -> bool:
+LARGEST_SHIFT = 1e9
+"""Of numbers that are greater two may take each other away, and leave nothing of what is between them."""
+
+
+def largest_of(*constants: Fact) -> float:
+    """The sum of the largest sizes of some constants, as far as their elements are known."""
+    return sum(max(map(abs, known_elements(c) or (0.0,))) for c in constants)
+
+
+def product_fits(a: Fact, b: Fact, axes: Axes = (-1,), beside: tuple[Fact, ...] = ()) -> bool:
     """A sum of products of the elements of two tensors overflows nowhere, as far as these are known.
 
     Args:
         axes: those of `a` along which there is a sum.
+        beside: what is added to it, as far as that is constant.
     """
     x, y = known_elements(a), known_elements(b)
     if not x or not y or a.shape is None or a.dtype not in LARGEST:
         return is_moderate(a.dtype, *(x or y or ()))
     summed = math.prod(d for axis in axes if a.shape and isinstance(d := a.shape[axis], int))
-    return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
+    whole = summed * max(map(abs, x)) * max(map(abs, y)) + largest_of(*beside)
+    return whole <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
 
 
 FEW_BITS = 64
@@ -156,6 +167,12 @@ def axes_of_a_row(w: Fact) -> Axes | None:
 def may_sum(c: Fact, w: Fact, axes: Axes) -> bool:
     """A shift of which the sums of W * c along some axes of the weight W may be another shift."""
     return is_finite_constant(c) and product_fits(w, c, axes)
+
+
+@hosted()
+def may_sum_beside(c: Fact, w: Fact, axes: Axes, b: Fact) -> bool:
+    """The same of a shift that is added to a bias b, present or not."""
+    return is_finite_constant(c) and product_fits(w, c, axes, (b,))
 
 
 @hosted()

@@ -34,7 +34,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_shift,
     known_elements,
     may_scale,
-    may_sum,
+    may_sum_beside,
     per_channel,
     static_dims,
     static_shape,
@@ -191,6 +191,8 @@ def _foreign_biases(rng: np.random.Generator) -> Iterator[Example]:
             scaled = reshape(reshape(kernel, (2, 1, 1, 1, 1)) * reshape(c, (2, 1, 1, 1, 1)), (2, 1, 1, 1))
         bias = g.random(1) + reduce("ReduceSum", scaled, (1, 2, 3), 0)
         yield g.near_miss(conv(x, kernel, bias, window), why="one number is added to all sums")
+        far, half = g.constant(np.full(2, 2e38)), g.constant(np.full((2, 1, 1, 1), 1e38))
+        yield g.near_miss(conv(x + c, half, far, window), why="the sum of the biases is infinite")
 
 
 @law(
@@ -220,7 +222,7 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding"""
     row = axes_of_a_row(w)
-    fits = (shifts(c, window), may_sum(c, w, row), has_number_for_each(b, w))
+    fits = (shifts(c, window), may_sum_beside(c, w, row, b), has_number_for_each(b, w))
     known = (*fits, guard(is_no_computed_bias(b, w)), unchained("Add", x))
     for weight in scaled_columns(x, w, c, window):
         bias = total(b, reduce("ReduceSum", weight, row, 0))

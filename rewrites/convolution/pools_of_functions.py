@@ -17,7 +17,15 @@ from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewri
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Settings, String, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, binary, conv, global_pool, none, pool, unary
-from egraph_opt.rewrites.conditions.channels import chains, count_in, is_scale, is_shift, unchained
+from egraph_opt.rewrites.conditions.channels import (
+    LARGEST_SHIFT,
+    chains,
+    count_in,
+    is_scale,
+    is_shift,
+    largest_of,
+    unchained,
+)
 from egraph_opt.rewrites.conditions.steps import entire, wholes
 from egraph_opt.rewrites.conditions.windows import always_sees_something
 from egraph_opt.rewrites.convolution.outputs import PLAIN
@@ -33,6 +41,8 @@ def _is_per_channel(op: str, x: Fact, c: Fact) -> bool:
         return False
     if not ((op == "Mul" and is_scale(c)) or (op == "Add" and is_shift(c))):
         return False
+    if op == "Add" and largest_of(c) > LARGEST_SHIFT:
+        return False  # of what it is added to nothing may be left, or more than there is
     return count_in(x, c, len(x.shape), x.shape[1]) is not None
 
 
@@ -87,6 +97,8 @@ def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
         (pool("MaxPool", x, TWO) * negative, "the least becomes the greatest"),
         (pool("AveragePool", x, COUNTED) + c, "the pads are not shifted"),
         (pool("MaxPool", x, AROUND) * c, "the least number overflows"),
+        (pool("AveragePool", x, TWO) + g.constant(-2e38), "of means nothing is left"),
+        (global_pool("GlobalMaxPool", x) + g.constant(-2e38), "of the greatest nothing is left"),
         (pool("AveragePool", x, TWO) * g.input((4, 1, 1)), "it is no constant"),
         (pool("AveragePool", x, PoolWindow((1, 1), (1, 1), (0,) * 4, (1, 1))) * g.random(6, 5), "per pixel"),
         (pool("AveragePool", image, TWO) * g.random(3, 1, 1), "nothing takes it in"),

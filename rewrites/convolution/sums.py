@@ -53,16 +53,45 @@ RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
 @hosted()
 def can_add(b: Fact, c: Fact) -> bool:
-    """Biases of one size, or one that is absent."""
-    return ABSENT in (b, c) or bool(same_type(b, c))
+    """Biases of one size, or one that is absent; of two constants the sum is finite, as far as is known."""
+    if ABSENT in (b, c):
+        return True
+    return bool(same_type(b, c)) and (not (b.const and c.const) or overflows_nowhere("Add", b, c))
 
 
-@law(uses=(totals,))
+@hosted()
+def fits_in_sums(x: Fact, w: Fact, *biases: Fact) -> bool:
+    """Products of a constant x and a constant W overflow nowhere in their sums, nor beside constant biases,
+    as far as they are known."""
+    return not (x.const and w.const) or product_fits(w, x, axes_of_a_row.function(w), biases)
+
+
+def _large_images(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.constant(np.full((1, 1, 4, 4), 2e38)), g.input((2, 1, 1, 1))
+    large, far = g.constant(np.full((2, 1, 1, 1), 2.0)), g.constant(np.full(2, 2e38))
+    for w in (large + y, y + large):
+        whole = conv(x, w, none(), PLAIN)
+        yield g.near_miss((whole, conv(x, y, none(), PLAIN)), why="one product is infinite")
+    image, v, w = g.input((1, 1, 4, 4)), g.constant(np.full((2, 1, 1, 1), -2e38)), g.random(2, 1, 1, 1)
+    opposite = g.constant(np.full((2, 1, 1, 1), 2e38))
+    parts = conv(image, v, none(), PLAIN), conv(image, opposite, none(), PLAIN)
+    apart = (conv(image, v + opposite, g.random(2), PLAIN), *parts)
+    yield g.near_miss(apart, why="weights take each other away")
+    both = conv(image, v, far, PLAIN) + conv(image, w, far, PLAIN)
+    yield g.near_miss(both, why="the sum of the biases is infinite")
+
+
+@law(uses=(totals,), examples=_large_images)
 def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)"""
     one, other = conv(x, v, b, u), conv(x, w, c, u)
+    fits = (fits_in_sums(x, v, b, c), fits_in_sums(x, w, b, c))
     known = (same_type(v, w), can_add(b, c), guard(ne(v, w), one, other))
-    yield equal(one + other, conv(x, v + w, total(b, c), u), *known)
+    whole = conv(x, v + w, total(b, c), u)
+    yield rewrite(one + other, whole, *known, inverse="of_one_image")
+    # Large constants may take each other away, or have no product.
+    yield rewrite(whole, one + other, *known, *fits, any_varies(v, w), inverse="of_one_image")
 
 
 def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -96,12 +125,6 @@ def difference_of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tenso
         yield rewrite(apart, conv(x, v - w, bias, u), *sound, because="every kernel would be a difference")
 
 
-@hosted()
-def fits_in_sums(x: Fact, w: Fact) -> bool:
-    """Products of a constant x and a constant W overflow nowhere in their sums, as far as they are known."""
-    return not (x.const and w.const) or product_fits(w, x, axes_of_a_row.function(w))
-
-
 def _large_weights(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input((1, 1, 4, 4)), g.constant(np.full((1, 1, 4, 4), 2.0))
@@ -111,13 +134,16 @@ def _large_weights(rng: np.random.Generator) -> Iterator[Example]:
     far = g.constant(np.full((1, 1, 4, 4), 3e38))
     parts = conv(far, small, none(), PLAIN) + conv(far, small, g.input((2,)), PLAIN)
     yield g.near_miss(parts, why="the sum of the constants overflows")
+    one, wide = g.constant(np.full((2, 1, 1, 1), 1.0)), g.constant(np.full((1, 1, 4, 4), 2e38))
+    beside = conv(wide + (x + g.constant(-3e38)), one, g.constant(np.full(2, 2e38)), PLAIN)
+    yield g.near_miss(beside, why="beside the bias it overflows")
 
 
 @law(uses=(totals,), examples=_large_weights)
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
     one, other = conv(x, w, b, u), conv(y, w, c, u)
-    fits = (fits_in_sums(x, w), fits_in_sums(y, w))
+    fits = (fits_in_sums(x, w, b, c), fits_in_sums(y, w, b, c))
     known = (same_type(x, y), can_add(b, c), any_varies(x, y), *fits, guard(ne(x, y), one, other))
     yield equal(one + other, conv(x + y, w, total(b, c), u), *known)
 

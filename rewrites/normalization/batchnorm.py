@@ -22,6 +22,7 @@ from egraph_opt.operators import Literal, batchnorm, literal, reshape, transpose
 from egraph_opt.operators.terms import node, opset
 from egraph_opt.rewrites.conditions.channels import (
     LARGEST,
+    LARGEST_SHIFT,
     at_axis,
     channel_dims,
     count_along,
@@ -288,10 +289,6 @@ def scale_after_batchnorm(
     factor = reshape(c, scale_behind(x, s, b, c))
     whole, why = batchnorm(x, s * factor, b * factor, m, v, eps), "every factor of a scale would come out"
     yield rewrite(batchnorm(x, s, b, m, v, eps) * c, whole, stays_below(s, c, m, v, eps), because=why)
-
-
-LARGEST_SHIFT = 1e9
-"""Of numbers that are greater two may take each other away, and leave nothing of what is between them."""
 
 
 @hosted()

@@ -127,7 +127,14 @@ def whole_fitting(x: Fact, axes: Axes, b: Fact) -> Dims | None:
     return dims if dims is not None and dims == scale_dims(x, axes) else None
 
 
-@law(kind="fuse", uses=(either_side,))
+def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    far, opposite = g.constant(np.full(4, 2e38)), g.constant(np.full(4, -2e38))
+    y = shifted_layer_norm(g.input(("N", 4)), opposite, far, (1,), 1e-5)
+    yield g.near_miss(y + far, why="the sum of the biases is infinite")
+
+
+@law(kind="fuse", uses=(either_side,), examples=_large_shifts)
 def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int):
     """Layer(x; s) + b = Layer(x; s, b), Layer(x; s, b) + c = Layer(x; s, b + c)"""
     norm, whole = layer_norm(x, s, a, e), shifted_layer_norm(x, s, reshape(b, whole_fitting(x, a, b)), a, e)
@@ -136,8 +143,9 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int)
     yield rewrite(whole, norm + b, guard(varies(whole)), inverse="shift")
     more = b + reshape(c, fitting(x, a, c))
     shifted = shifted_layer_norm(x, s, b, a, e)
-    twice, summed, sound = shifted + c, shifted_layer_norm(x, s, more, a, e), kernel(is_scale_of(b, x, a))
-    yield rewrite(twice, summed, sound, guard(varies(twice)), inverse="shift")
+    twice, summed = shifted + c, shifted_layer_norm(x, s, more, a, e)
+    sound = kernel(is_scale_of(b, x, a))
+    yield rewrite(twice, summed, fit_together("Add", b, c), sound, guard(varies(twice)), inverse="shift")
     yield rewrite(summed, twice, sound, guard(varies(summed)), inverse="shift")
 
 

@@ -1,0 +1,200 @@
+"""A kernel of one element sees an image that is the same everywhere once.
+
+Conv(Expand(x), W, b) -> Expand(Conv(x, W, b))
+Conv(Concat(.., Expand(x), ..), W, b) -> Conv(Concat(..), U, b) + Conv(Expand(x), V)   for parts U, V of W
+
+The pooled branch of ASPP and PointNet's global features are joined with images like this.  Beside an operand
+that has the dims itself, the Expand goes (`views.expand`).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
+from egraph_opt.laws.algebra import is_constant
+from egraph_opt.laws.sorts import Dims, Int, Number, Slices, Tensor, Tensors
+from egraph_opt.operators import ConvWindow, concat, conv, expand, expand_to, literal, none, shape_of, slice_
+from egraph_opt.operators.terms import cons, listed
+from egraph_opt.rewrites.arithmetic.distributivity import joint
+from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.conditions.operands import moved, moves
+from egraph_opt.rewrites.convolution.outputs import PLAIN
+from egraph_opt.rewrites.convolution.resized import looks_at_one
+from egraph_opt.rewrites.convolution.sums import RING, images
+from egraph_opt.rewrites.slicing.concat import greater, listing, operands_of
+from egraph_opt.rewrites.views.expand_movement import ONE, target_of
+
+law = laws_of("expand", numerics="reassociates", serves="arithmetic")
+
+
+@hosted()
+def keeps_channels(x: Fact, wide: Fact) -> bool:
+    """An image that is expanded along other axes than the one of channels, and gets none."""
+    if x.shape is None or wide.shape is None or len(x.shape) != len(wide.shape) or len(x.shape) < 3:
+        return False
+    return symbolic.known_equal(x.shape[1], wide.shape[1])
+
+
+@hosted()
+def target_of_pixels(x: Fact, z: Fact) -> Dims | None:
+    """The target of an Expand to z from the same of x, which has other channels and as many pixels as x."""
+    if x.shape is None or not z.shape or len(x.shape) != len(z.shape):
+        return None
+    return target_of((x.shape[0], z.shape[1], *x.shape[2:]), z.shape)
+
+
+@hosted()
+def around_channels(x: Fact, t: Fact) -> tuple[Slices, Slices] | None:
+    """What stands in a target for the batch, and what for spatial axes."""
+    if x.rank is None or t.shape != (x.rank,):
+        return None
+    return ((0, 0, 1, 1),), ((0, 2, x.rank, 1),)
+
+
+def _points(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b = g.input(("N", 4, 1, 1)), g.random(6, 4, 1, 1), g.random(6)
+    wide, halves = expand(x, (1, 1, 5, 7)), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
+    row = expand(g.input((1, 4, "L")), (3, 1, 1))
+    target = concat(listed(shape_of(g.input(("M", 4, "L")), 0, 3), g.constant(np.array([3]))), 0)
+    yield from g.all_fire(
+        conv(wide, w, b, PLAIN),
+        conv(wide, g.random(6, 2, 1, 1), none(), halves),
+        conv(row, g.random(6, 4, 1), b, ConvWindow((1,), (0, 0), (1,))),
+        conv(expand_to(g.input((1, 4, 1, 1)), target), w, b, PLAIN),
+    )
+    yield from g.near_misses(
+        (conv(wide, g.random(6, 4, 3, 1), none(), PLAIN), "the kernel sees neighbours"),
+        (conv(wide, w, none(), RING), "it pads"),
+        (conv(wide, w, none(), ConvWindow((2, 2), (0,) * 4, (1, 1))), "it strides"),
+        (conv(expand(g.input(("N", 1, 1, 1)), (1, 4, 5, 7)), w, b, PLAIN), "channels are expanded"),
+        (conv(expand_to(g.input((1, 1, 1, 1)), target), w, b, PLAIN), "channels are expanded"),
+        (conv(expand(g.input((4, 1, 1)), (2, 4, 5, 7)), w, b, PLAIN), "the batch is an axis more"),
+        (conv(x, w, b, PLAIN), "nothing is expanded"),
+    )
+
+
+@law(kind="move", source="DeepLab, arXiv 1706.05587", examples=_points, uses=(moves,))
+def past_point_kernel(x: Tensor, w: Tensor, b: Tensor, t: Tensor, dims: Dims, u: ConvWindow):
+    """Conv(Expand(x), W, b) = Expand(Conv(x, W, b)) for a kernel of 1 and channels that are there"""
+    wide, once, why = moved("Expand", x, t, dims), conv(x, w, b, u), "all pixels are more to compute"
+    z, known = conv(wide, w, b, u), (looks_at_one(w, u), keeps_channels(x, wide))
+    yield rewrite(z, expand(once, target_of_pixels(x, z)), *known, because=why)
+    both = around_channels(x, t)
+    target = concat(listed(slice_(t, both[0]), literal(ONE), slice_(t, both[1])), 0)
+    yield rewrite(conv(expand_to(x, t), w, b, u), expand_to(once, target), *known, because=why)
+
+
+# --- beside others --------------------------------------------------------------------------------------
+
+
+@table(merge="last")
+def left_out(xs: Tensors, y: Tensor, behind: Number) -> Tensors:
+    """The channels of an image without those of y, an Expand behind which so many are joined."""
+
+
+@table(merge=greater)
+def most_behind(xs: Tensors) -> Number:
+    """How many channels are behind the first Expand of a list."""
+
+
+@hosted()
+def channels_of(xs: tuple[Fact, ...]) -> Number | None:
+    """How many channels are joined, where all are known."""
+    counts = [x.shape[1] if x.shape is not None and len(x.shape) > 2 else None for x in xs]
+    return sum(counts) if all(isinstance(count, int) for count in counts) else None  # type: ignore[arg-type]
+
+
+@auxiliary(listing, moves)
+def images_left(v: Tensor, t: Tensor, y: Tensor, z: Tensor, xs: Tensors, ys: Tensors, rest: Tensors,
+                dims: Dims, n: Number):  # fmt: skip
+    """Fills `left_out` and `most_behind`, from the end of a list to its front."""
+    first = (operands_of(xs, 1), eq(xs, cons(y, rest)), eq(y, moved("Expand", v, t, dims)))
+    count = channels_of(rest)
+    last = (assign(left_out(xs, y, count), rest), assign(most_behind(xs), count))
+    yield rule(*first, keeps_channels(v, y), then=last)
+    further = (operands_of(xs, 1), eq(xs, cons(z, rest)), eq(ys, left_out(rest, y, n)))
+    more = (assign(left_out(xs, y, n), cons(z, ys)), assign(most_behind(xs), n))
+    yield rule(*further, then=more)
+
+
+class Apart(NamedTuple):
+    """The channels of a weight that see y, and those of all others: at one end, or before and behind."""
+
+    seen: Slices
+    others: tuple[Slices, ...]
+
+
+def _cut(start: int, end: int) -> Slices:
+    return ((1, start, end, 1),)
+
+
+@hosted()
+def apart_from(w: Fact, y: Fact, behind: Number, window: ConvWindow, ends: Int) -> Apart | None:
+    """Parts of a weight without groups, where others than y have channels at so many ends of it."""
+    dims = static_shape(w)
+    if dims is None or not y.shape or len(y.shape) != len(dims) or len(dims) < 3 or window.group != 1:
+        return None
+    count = y.shape[1]
+    if not isinstance(count, int):
+        return None
+    end = dims[1] - behind
+    start = end - count
+    others = tuple(_cut(*bounds) for bounds in ((0, start), (end, dims[1])) if bounds[0] < bounds[1])
+    return Apart(_cut(start, end), others) if 0 <= start < end and len(others) == ends else None
+
+
+def _joined(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, z = (g.input(("N", k, 5, 7)) for k in (4, 3, 3))
+    wide, w, b = expand(g.input(("N", 2, 1, 1)), (1, 1, 5, 7)), g.random(6, 9, 1, 1), g.random(6)
+    for parts in ((x, y, wide), (wide, x, y), (x, wide, y)):
+        yield g.fires(conv(concat(listed(*parts), 1), w, b, PLAIN))
+    row = g.input((3, 3, 5)), expand(g.input((1, 2, 1)), (3, 1, 5))
+    yield g.fires(conv(concat(listed(*row), 1), g.random(6, 5, 1), none(), ConvWindow((1,), (0, 0), (1,))))
+    thirds = ConvWindow((1, 1), (0,) * 4, (1, 1), 3)
+    yield from g.near_misses(
+        (conv(concat(listed(x, y, wide), 1), g.random(6, 3, 1, 1), b, thirds), "groups would be others"),
+        (conv(concat(listed(x, y, z), 1), g.random(6, 10, 1, 1), b, PLAIN), "nothing is expanded"),
+        (conv(concat(listed(x, y, wide), 1), g.random(6, 9, 3, 3), b, RING), "the kernel sees neighbours"),
+        (conv(concat(listed(x, y, wide), 1), g.input((6, 9, 1, 1)), b, PLAIN), "the weight varies"),
+        (
+            conv(concat(listed(wide, g.input(("N", 2, 5, 3))), 3), g.random(6, 2, 1, 1), b, PLAIN),
+            "joined along another axis",
+        ),
+    )
+
+
+@law(
+    kind="split",
+    source="DeepLab, arXiv 1706.05587; PointNet, arXiv 1612.00593",
+    examples=_joined,
+    uses=(images_left, images),
+)
+def image_apart(y: Tensor, xs: Tensors, ys: Tensors, w: Tensor, b: Tensor, u: ConvWindow, n: Number):
+    """Conv(Concat(.., Expand(x), ..), W, b) = Conv(Concat(..), U, b) + Conv(Expand(x), V), along channels"""
+    image = concat(xs, 1)
+    found, first = eq(ys, left_out(xs, y, n)), eq(n, most_behind(xs))
+    demand = guard(first, looks_at_one(w, u), is_constant(w), eq(joint(image), 0))
+    for ends in (1, 2):
+        parts = apart_from(w, y, n, u, ends)
+        cuts = [slice_(w, parts[1][k]) for k in range(ends)]
+        others = cuts[0] if ends == 1 else concat(listed(*cuts), 1)
+        apart = conv(concat(ys, 1), others, b, u) + conv(y, slice_(w, parts[0]), none(), u)
+        yield rewrite(conv(image, w, b, u), apart, found, demand, because="the others are one list")

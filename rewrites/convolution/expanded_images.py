@@ -8,37 +8,29 @@ that has the dims itself, the Expand goes (`views.expand`).
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
-from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Operands,
-    assign,
-    auxiliary,
-    eq,
-    guard,
-    hosted,
-    laws_of,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.sorts import Dims, Int, Number, Slices, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, concat, conv, expand, expand_to, literal, none, shape_of, slice_
-from egraph_opt.operators.terms import cons, listed
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import joint
-from egraph_opt.rewrites.conditions.channels import static_shape
 from egraph_opt.rewrites.conditions.operands import moved, moves
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.resized import looks_at_one
 from egraph_opt.rewrites.convolution.sums import RING, images
-from egraph_opt.rewrites.slicing.concat import greater, listing, operands_of
 from egraph_opt.rewrites.views.expand_movement import ONE, target_of
+from egraph_opt.rewrites.views.expanded_parts import (
+    Apart,
+    apart,
+    expanded_parts,
+    keeps_axis,
+    left_out,
+    most_behind,
+)
 
 law = laws_of("expand", numerics="reassociates", serves="arithmetic")
 
@@ -46,9 +38,7 @@ law = laws_of("expand", numerics="reassociates", serves="arithmetic")
 @hosted()
 def keeps_channels(x: Fact, wide: Fact) -> bool:
     """An image that is expanded along other axes than the one of channels, and gets none."""
-    if x.shape is None or wide.shape is None or len(x.shape) != len(wide.shape) or len(x.shape) < 3:
-        return False
-    return symbolic.known_equal(x.shape[1], wide.shape[1])
+    return x.rank == wide.rank and (x.rank or 0) > 2 and bool(keeps_axis.function(x, wide, 1))
 
 
 @hosted()
@@ -104,60 +94,13 @@ def past_point_kernel(x: Tensor, w: Tensor, b: Tensor, t: Tensor, dims: Dims, u:
 # --- beside others --------------------------------------------------------------------------------------
 
 
-@table(merge="last")
-def left_out(xs: Tensors, y: Tensor, behind: Number) -> Tensors:
-    """The channels of an image without those of y, an Expand behind which so many are joined."""
-
-
-@table(merge=greater)
-def most_behind(xs: Tensors) -> Number:
-    """How many channels are behind the first Expand of a list."""
-
-
 @hosted()
-def channels_of(xs: tuple[Fact, ...]) -> Number | None:
-    """How many channels are joined, where all are known."""
-    counts = [x.shape[1] if x.shape is not None and len(x.shape) > 2 else None for x in xs]
-    return sum(counts) if all(isinstance(count, int) for count in counts) else None  # type: ignore[arg-type]
-
-
-@auxiliary(listing, moves)
-def images_left(v: Tensor, t: Tensor, y: Tensor, z: Tensor, xs: Tensors, ys: Tensors, rest: Tensors,
-                dims: Dims, n: Number):  # fmt: skip
-    """Fills `left_out` and `most_behind`, from the end of a list to its front."""
-    first = (operands_of(xs, 1), eq(xs, cons(y, rest)), eq(y, moved("Expand", v, t, dims)))
-    count = channels_of(rest)
-    last = (assign(left_out(xs, y, count), rest), assign(most_behind(xs), count))
-    yield rule(*first, keeps_channels(v, y), then=last)
-    further = (operands_of(xs, 1), eq(xs, cons(z, rest)), eq(ys, left_out(rest, y, n)))
-    more = (assign(left_out(xs, y, n), cons(z, ys)), assign(most_behind(xs), n))
-    yield rule(*further, then=more)
-
-
-class Apart(NamedTuple):
-    """The channels of a weight that see y, and those of all others: at one end, or before and behind."""
-
-    seen: Slices
-    others: tuple[Slices, ...]
-
-
-def _cut(start: int, end: int) -> Slices:
-    return ((1, start, end, 1),)
-
-
-@hosted()
-def apart_from(w: Fact, y: Fact, behind: Number, window: ConvWindow, ends: Int) -> Apart | None:
+def channels_apart(w: Fact, y: Fact, behind: Number, window: ConvWindow, ends: Int) -> Apart | None:
     """Parts of a weight without groups, where others than y have channels at so many ends of it."""
-    dims = static_shape(w)
-    if dims is None or not y.shape or len(y.shape) != len(dims) or len(dims) < 3 or window.group != 1:
+    if w.rank is None or w.rank < 3 or y.rank != w.rank or window.group != 1:
         return None
-    count = y.shape[1]
-    if not isinstance(count, int):
-        return None
-    end = dims[1] - behind
-    start = end - count
-    others = tuple(_cut(*bounds) for bounds in ((0, start), (end, dims[1])) if bounds[0] < bounds[1])
-    return Apart(_cut(start, end), others) if 0 <= start < end and len(others) == ends else None
+    parts = apart(w, 1, y, 1, behind)
+    return parts if parts is not None and len(parts.others) == ends else None
 
 
 def _joined(rng: np.random.Generator) -> Iterator[Example]:
@@ -185,16 +128,16 @@ def _joined(rng: np.random.Generator) -> Iterator[Example]:
     kind="split",
     source="DeepLab, arXiv 1706.05587; PointNet, arXiv 1612.00593",
     examples=_joined,
-    uses=(images_left, images),
+    uses=(expanded_parts, images),
 )
 def image_apart(y: Tensor, xs: Tensors, ys: Tensors, w: Tensor, b: Tensor, u: ConvWindow, n: Number):
     """Conv(Concat(.., Expand(x), ..), W, b) = Conv(Concat(..), U, b) + Conv(Expand(x), V), along channels"""
     image = concat(xs, 1)
-    found, first = eq(ys, left_out(xs, y, n)), eq(n, most_behind(xs))
+    found, first = eq(ys, left_out(xs, 1, y, n)), eq(n, most_behind(xs, 1))
     demand = guard(first, looks_at_one(w, u), is_constant(w), eq(joint(image), 0))
     for ends in (1, 2):
-        parts = apart_from(w, y, n, u, ends)
+        parts = channels_apart(w, y, n, u, ends)
         cuts = [slice_(w, parts[1][k]) for k in range(ends)]
         others = cuts[0] if ends == 1 else concat(listed(*cuts), 1)
-        apart = conv(concat(ys, 1), others, b, u) + conv(y, slice_(w, parts[0]), none(), u)
-        yield rewrite(conv(image, w, b, u), apart, found, demand, because="the others are one list")
+        both = conv(concat(ys, 1), others, b, u) + conv(y, slice_(w, parts[0]), none(), u)
+        yield rewrite(conv(image, w, b, u), both, found, demand, because="the others are one list")

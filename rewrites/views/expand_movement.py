@@ -3,7 +3,7 @@
 Expand(x) @ y -> Expand(x @ y), likewise y @ Expand(x)
 Mean_a(Expand(x)) -> Expand(Mean_a(x)), likewise Max and Min; sums and norms along axes of x
 Transpose(Expand(x)) -> Expand(Transpose(x))
-Concat(Expand(x), y) @ W -> Expand(x) @ V + y @ U      for parts V and U of W
+Concat(.., Expand(x), ..) @ W -> Concat(..) @ U + Expand(x) @ V      for rows U and V of W
 
 `expand` has operators that work element by element.
 """
@@ -18,7 +18,7 @@ from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, Permutation, Slices, String, Tensor
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, Number, Permutation, Slices, String, Tensor, Tensors
 from egraph_opt.operators import (
     Literal,
     concat,
@@ -32,9 +32,10 @@ from egraph_opt.operators import (
     transpose,
 )
 from egraph_opt.operators.terms import listed
-from egraph_opt.rewrites.arithmetic.distributivity import pair_of
+from egraph_opt.rewrites.arithmetic.distributivity import factors_apart, joint
 from egraph_opt.rewrites.conditions.operands import factor, factors, moved, moves
 from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_rank
+from egraph_opt.rewrites.views.expanded_parts import Apart, apart, expanded_parts, left_out, most_behind
 
 LESS = "the expanded operand is more to compute"
 ONE = Literal(INT64, (1,), (1,))
@@ -240,26 +241,37 @@ def past_transpose(x: Tensor, t: Tensor, dims: Dims, p: Permutation):
 
 
 @hosted()
-def rows_of_parts(x: Fact, y: Fact, w: Fact, axis: Axis) -> tuple[Slices, Slices] | None:
-    """The rows of W that a product sums with x, and those with y, which are joined along the summed axis."""
-    if not x.shape or not y.shape or w.rank is None or w.rank < 2 or axis != len(x.shape) - 1:
+def axis_of_rows(w: Fact) -> Axis | None:
+    """The axis of a matrix along which products sum."""
+    return None if w.rank is None or w.rank < 2 else w.rank - 2
+
+
+@hosted()
+def rows_apart(w: Fact, y: Fact, axis: Axis, behind: Number, ends: Int) -> Apart | None:
+    """Rows of W that a product sums with y and with others, which have some at so many ends of W."""
+    if w.rank is None or w.rank < 2 or y.rank != axis + 1:
         return None
-    first, second = x.shape[-1], y.shape[-1]
-    if not isinstance(first, int) or not isinstance(second, int):
-        return None
-    place = w.rank - 2
-    return ((place, 0, first, 1),), ((place, first, first + second, 1),)
+    parts = apart(w, w.rank - 2, y, axis, behind)
+    return parts if parts is not None and len(parts.others) == ends else None
 
 
 def _parts(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    wide, y, w = expand(g.input((1, 2)), (5, 2)), g.input((5, 3)), g.random(5, 4)
-    yield g.fires(concat(listed(wide, y), 1) @ w)
-    yield g.fires(concat(listed(y, wide), 1) @ w)
+    wide, y, z = expand(g.input((1, 2)), (5, 2)), g.input((5, 3)), g.input((5, 3))
+    w, large = g.random(5, 4), g.random(8, 4)
+    for parts in ((wide, y), (y, wide)):
+        yield g.fires(concat(listed(*parts), 1) @ w)
+    for parts in ((wide, y, z), (y, wide, z), (y, z, wide)):
+        yield g.fires(concat(listed(*parts), 1) @ large)
+    yield g.fires(concat(listed(expand(g.input((2,)), (5, 2)), y), 1) @ g.random(3, 5, 4))
+    long = g.input((5, "L"))
     yield from g.near_misses(
-        (concat(listed(y, y), 1) @ g.random(6, 4), "nothing is expanded"),
+        (concat(listed(y, z), 1) @ g.random(6, 4), "nothing is expanded"),
         (concat(listed(wide, wide * g.constant(2.0)), 0) @ g.random(2, 4), "rows are joined"),
         (concat(listed(wide, y), 1) @ g.random(5), "a vector is no weight"),
+        (concat(listed(wide, y), 1) @ g.input((5, 4)), "the weight varies"),
+        (concat(listed(expand(g.input((5, 1)), (5, 2)), y), 1) @ w, "columns are repeated"),
+        (concat(listed(wide, long), 1) @ w, "where the others begin is not known"),
     )
 
 
@@ -268,14 +280,18 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     numerics="reassociates",
     kind="split",
     serves="arithmetic",
-    source="PointNet, arXiv 1612.00593, whose points get the features of all",
+    source="PointNet, arXiv 1612.00593, whose points get the features of all; DIN, arXiv 1706.06978",
     examples=_parts,
-    uses=(moves,),
+    uses=(expanded_parts, factors_apart),
 )
-def product_of_parts(x: Tensor, y: Tensor, w: Tensor, v: Tensor, t: Tensor, c: Axis, dims: Dims):
-    """Concat(Expand(x), y) @ W = Expand(x) @ V + y @ U for parts V and U of W, in either order"""
-    rows = rows_of_parts(x, y, w, c)
-    apart = x @ slice_(w, rows[0]) + y @ slice_(w, rows[1])
-    for wide in (x, y):
-        demand = guard(eq(wide, moved("Expand", v, t, dims)), is_constant(w))
-        yield rewrite(concat(pair_of(x, y), c) @ w, apart, demand, inverse="distributivity.inner_concat")
+def product_of_parts(y: Tensor, xs: Tensors, ys: Tensors, w: Tensor, c: Axis, n: Number):
+    """Concat(.., Expand(x), ..) @ W = Concat(..) @ U + Expand(x) @ V for rows U and V of W"""
+    whole = concat(xs, c)
+    found, first = eq(ys, left_out(xs, c, y, n)), eq(n, most_behind(xs, c))
+    demand = guard(first, is_constant(w), eq(joint(whole), 0))
+    for ends in (1, 2):
+        rows = rows_apart(w, y, c, n, ends)
+        cuts = [slice_(w, rows[1][k]) for k in range(ends)]
+        others = cuts[0] if ends == 1 else concat(listed(*cuts), axis_of_rows(w))
+        both = concat(ys, c) @ others + y @ slice_(w, rows[0])
+        yield rewrite(whole @ w, both, found, demand, because="the others are one list")

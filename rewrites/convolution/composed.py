@@ -243,6 +243,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     source="TASO, composition of convolutions",
     uses=(rows_of_convolutions,),
     examples=_examples,
+    resumes=True,
 )
 def of_convolution(x: Tensor, v: Tensor, b: Tensor, u: ConvWindow, w: Tensor, c: Tensor, t: ConvWindow):
     """Conv(Conv(x, V, b), W, c) = Conv(x, V * W, W b + c) where W pads nothing, or 1 x 1 kernels without b"""

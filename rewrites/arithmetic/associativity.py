@@ -2,6 +2,7 @@
 
 x op y = y op x                         where y op x is written, too
 (x op y) op z = x op (y op z)           where two of the three are joined already
+(x op y) op z -> x op (y op z)          where y op z has fewer elements than x
 (A @ B) @ C = A @ (B @ C)               where the other order multiplies less
 (A @ B)^T = B^T @ A^T                   from the left where A or B is a Transpose itself
 
@@ -21,7 +22,8 @@ from egraph_opt.laws.sorts import Int, Permutation, String, Tensor
 from egraph_opt.operators import binary, transpose
 from egraph_opt.rewrites.conditions.channels import product_fits
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_vary
+from egraph_opt.rewrites.conditions.values import all_vary, broadcasts_into
+from egraph_opt.rewrites.conditions.view_shapes import broadcast
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
 
 law = laws_of("associativity", numerics="reassociates", kind="merge")
@@ -84,6 +86,52 @@ def associate(
         vary = all_vary(x, y, z, chain)  # the product of two constants may be infinite
         right = binary(op, x, binary(op, a, b))
         yield rewrite(chain, right, commute_alike(op, inner), vary, written, inverse="associate")
+
+
+@hosted()
+def is_less(y: Fact, z: Fact, x: Fact) -> bool:
+    """What y and z are together has fewer elements than x, against which it is broadcast."""
+    if y.shape is None or z.shape is None or x.shape is None:
+        return False
+    both = broadcast(y.shape, z.shape)
+    if both is None or None in both or not broadcasts_into(both, x.shape):
+        return False
+    full = (1,) * (len(x.shape) - len(both)) + tuple(both)
+    return any(a == 1 != b for a, b in zip(full, x.shape, strict=True))
+
+
+def _smaller_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for op in ("Add", "Mul"):
+        g = Operands(rng)
+        x, y, z, full = (g.input(dims) for dims in (("N", 3, 4), (3, 1), (3, 1), (1, 3, 4)))
+
+        def of(a: Tensor, b: Tensor, op: str = op) -> Tensor:
+            return binary(op, a, b)  # type: ignore[no-any-return]
+
+        yield from g.all_fire(of(of(x, y), z), of(z, of(y, x)), of(of(x, y), g.input((4,))))
+        yield from g.near_misses(
+            (of(of(x, y), g.random(4)), "constants have laws of their own"),
+            (of(of(g.input((1, 3, 4)), y), full), "one is as large"),
+            (of(of(g.input((3, 4)), y), g.input((4,))), "both together are as large"),
+            (of(of(y, z), x), "they are together"),
+        )
+    yield g.near_miss((x + y) * z, why="two operators")
+    yield g.near_miss((x - y) - z, why="differences")
+    large, also = (g.constant(number) for number in (3.2e19, 3.1e19))
+    yield g.near_miss((x * large) * also, why="the product of both constants is infinite")
+
+
+@law(
+    serves="arithmetic",
+    source="NeRF, arXiv 2003.08934: features of rays and of the scene beside those of points",
+    examples=_smaller_examples,
+    uses=(either_side,),
+)
+def smaller_first(op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, i: Int, k: Int):
+    """(x op y) op z = x op (y op z), where y op z has fewer elements than x, in any order of x, y and z"""
+    chain = beside(op, beside(inner, x, y, i), z, k)
+    known = (commute_alike(op, inner), all_vary(x, y, z, chain), guard(is_less(y, z, x)))
+    yield rewrite(chain, binary(op, x, binary(op, y, z)), *known, because="x would be gone through twice")
 
 
 # --- products of matrices -------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from egraph_opt.graph.arena import is_out_of_memory, share_memory
 from egraph_opt.graph.isolation import CrashedBeforeError, step
 from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, deployed_options, plain_options, plain_session
 from egraph_opt.model import external_data
+from egraph_opt.model.left_out import lacks_an_operand
 from egraph_opt.model.reading import model_folders
 from egraph_opt.verification.budget import watched
 
@@ -165,6 +166,8 @@ class Session:
     """
 
     def __init__(self, model: RunnableModel, *, as_written: bool = True) -> None:
+        for node in filter(lacks_an_operand, model.proto.graph.node):
+            raise ExecutionError(f"{node.op_type} {node.name!r} lacks an operand that it needs")
         options = plain_options() if as_written else deployed_options()
         options.use_deterministic_compute = True
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")

@@ -42,6 +42,7 @@ PROVED = (
 OUTSIDE = {
     "any_batchnorm_apart": "a constant overflows",
     "shift_behind_any_batchnorm": "a constant overflows",
+    "shift_in_front_of_any_summand": "a constant overflows",
     "any_scale_beside_root": "a step overflows",
     "attention_of_doubles": "an operator rounds to float32",
     "cast_behind_choice": "a runtime takes -0.0 for 0.0",
@@ -85,6 +86,7 @@ OUTSIDE = {
     "softmax_before_ones": "it takes more axes than a proof looks at",
     "softmax_of_last": "it takes more axes than a proof looks at",
     "softplus_of_any_type": "a runtime lacks a kernel",
+    "pool_of_any_image": "a runtime has no kernel for images without channels",
     "softplus_spelled_out": "a step overflows",
     "sum_of_any_factors": "a constant overflows",
     "the_same_order_twice": "it takes more axes than a proof looks at",

@@ -12,6 +12,7 @@ from egraph_opt.check.judging.reference import Outputs, Reference
 from egraph_opt.forking import cached_property
 from egraph_opt.graph.arena import share_memory
 from egraph_opt.graph.runtime import plain_options, plain_session
+from egraph_opt.model.left_out import lacks_an_operand
 
 CRASHES_ON_NOTHING = frozenset(
     {"ConvTranspose", "Einsum", "GRU", "InstanceNormalization", "LSTM", "RoiAlign"}
@@ -30,7 +31,7 @@ class TermRunner:
     """
 
     def __init__(self, model: onnx.ModelProto, *, by_reference: bool = False) -> None:
-        if any(map(_lacks_an_operand, model.graph.node)):
+        if any(map(lacks_an_operand, model.graph.node)):
             raise ValueError("an operand is left out where the operator needs it")  # some kernels look for it
         if any(a.i > MOST_OF_A_SETTING for n in model.graph.node if n.op_type == "LRN" for a in n.attribute):
             raise MemoryError("an LRN over as many channels")
@@ -66,16 +67,6 @@ class TermRunner:
         if empty and _crashes_on_nothing(self.model):
             raise RuntimeError("onnxruntime ends the process on it")
         return [np.asarray(output) for output in self.session.run(None, feeds)]
-
-
-def _lacks_an_operand(node: onnx.NodeProto) -> bool:
-    """Whether an operand is left out that is none of the optional ones, as one of many that are added up."""
-    if "" not in node.input or node.domain or not onnx.defs.has(node.op_type):
-        return False
-    formal = onnx.defs.get_schema(node.op_type).inputs
-    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
-    left_out = (k for k, name in enumerate(node.input) if not name)
-    return any(formal[min(k, len(formal) - 1)].option != optional for k in left_out)
 
 
 def _crashes_on_nothing(model: onnx.ModelProto) -> bool:

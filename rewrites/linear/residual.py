@@ -15,7 +15,7 @@ from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import DataType, Int, Tensor
 from egraph_opt.operators import Literal, binary, cast, literal
-from egraph_opt.rewrites.conditions.chains import affine, chosen
+from egraph_opt.rewrites.conditions.chains import affine, chosen, of_weight, weights
 from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 
@@ -68,16 +68,16 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law(examples=_examples, uses=(affine, either_side))
+@law(examples=_examples, uses=(affine, weights, either_side))
 def identity_branch(x: Tensor, w: Tensor, b: Tensor, i: Int):
     """x @ W + x = x @ (W + I), likewise x @ W - x and x - x @ W, and with a constant b beside x @ W"""
     found, why = identity_like(w, x), "forgets what was in the weight"
     ones = cast(binary("Equal", literal(found[0]), literal(found[1])), found[2])
-    demand = guard(varies(x))
-    yield rewrite(beside("Add", x @ w, x, i), x @ (w + ones), demand, because=why)
-    yield rewrite(x @ w - x, x @ (w - ones), demand, because=why)
-    yield rewrite(x - x @ w, x @ (ones - w), demand, because=why)
+    demand = (*guard(varies(x)), *of_weight(x, w, 0))
+    yield rewrite(beside("Add", x @ w, x, i), x @ (w + ones), *demand, because=why)
+    yield rewrite(x @ w - x, x @ (w - ones), *demand, because=why)
+    yield rewrite(x - x @ w, x @ (ones - w), *demand, because=why)
     y, shifted = x @ w + b, (*demand, *chosen("Add", x @ w, b))
-    yield rewrite(beside("Add", y, x, i), x @ (w + ones) + b, shifted, because=why)
-    yield rewrite(y - x, x @ (w - ones) + b, shifted, because=why)
-    yield rewrite(x - y, x @ (ones - w) - b, shifted, because=why)
+    yield rewrite(beside("Add", y, x, i), x @ (w + ones) + b, *shifted, because=why)
+    yield rewrite(y - x, x @ (w - ones) + b, *shifted, because=why)
+    yield rewrite(x - y, x @ (ones - w) - b, *shifted, because=why)

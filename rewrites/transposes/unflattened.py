@@ -69,7 +69,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(examples=_examples)
-def of_parted_again(x: Tensor, z: Tensor, t: Tensor, d: Dims, e: Dims, q: Permutation, a: Flag):
+def of_parted_again(x: Tensor, t: Tensor, d: Dims, e: Dims, q: Permutation, a: Flag):
     """Reshape(Transpose_q(Reshape(x))) = Transpose_p(x) where what the view joins is parted again"""
     turned = transpose(reshape(x, d), q)
     for whole in (reshape(turned, e), reshape_to(turned, t, a)):

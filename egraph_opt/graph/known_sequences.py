@@ -48,7 +48,7 @@ def unpacked(node: ir.Node, opset: int, facts: Facts) -> Decided | None:
     items = _items(node.inputs[0], facts)
     if items is None:
         return None
-    taken = _Taken(opset)
+    taken = _Taken(opset, node.outputs[0].name or "")
     if node.op_type == "SequenceLength":
         return taken.decided(node, taken.constant(np.array(len(items), np.int64)))
     if node.op_type == "SequenceAt":
@@ -169,9 +169,14 @@ def _place(node: ir.Node, position: int, count: int, facts: Facts) -> int | None
 
 @dataclass
 class _Taken:
-    """What is taken of a sequence: nodes, as a body that is given what it reads."""
+    """What is taken of a sequence: nodes, as a body that is given what it reads.
+
+    Attributes:
+        result: the name of what it makes, which names in a model begin with that nothing else has.
+    """
 
     opset: int
+    result: str
     nodes: list[ir.Node] = field(default_factory=list)
     given: dict[ir.Value, ir.Value] = field(default_factory=dict)
     constants: list[ir.Value] = field(default_factory=list)
@@ -185,13 +190,13 @@ class _Taken:
 
     def read(self, outer: ir.Value) -> ir.Value:
         if outer not in self.given:
-            name = f"given_{len(self.given)}"
+            name = f"{self.result}_given_{len(self.given)}"
             self.given[outer] = ir.Value(name=name, type=outer.type, shape=outer.shape)
         return self.given[outer]
 
     def constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
         tensor = ir.Tensor(array)
-        name = f"constant_{len(self.constants)}"
+        name = f"{self.result}_constant_{len(self.constants)}"
         made = ir.Value(
             name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(array.shape), const_value=tensor
         )
@@ -201,8 +206,8 @@ class _Taken:
     def node(
         self, op_type: str, inputs: Sequence[ir.Value], attributes: Sequence[ir.Attr], count: int = 1
     ) -> Sequence[ir.Value]:
-        outputs = [ir.Value(name=f"made_{len(self.nodes)}_{k}") for k in range(count)]
-        name = f"node_{len(self.nodes)}"
+        outputs = [ir.Value(name=f"{self.result}_made_{len(self.nodes)}_{k}") for k in range(count)]
+        name = f"{self.result}_node_{len(self.nodes)}"
         self.nodes.append(ir.Node("", op_type, inputs, attributes, outputs=outputs, name=name))
         return outputs
 

@@ -214,7 +214,7 @@ def rows_of_tokens(z: Fact, x: Fact, w: Fact, window: ConvWindow) -> Rows | None
     axes = len(x.shape) - 2
     apart = (x.shape[0], *found.apart[2:], x.shape[1])
     order = (0, *range(1, 1 + 2 * axes, 2), *range(2, 2 + 2 * axes, 2), 1 + 2 * axes)
-    return found._replace(apart=apart, order=order, matrix=tuple(reversed(found.matrix)))
+    return Rows(apart, order, found.rows, tuple(reversed(found.matrix)), found.image)
 
 
 @hosted()

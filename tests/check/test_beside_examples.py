@@ -234,7 +234,8 @@ def test_channels_are_normalised_in_more_groups_and_mixed_in_the_last_ones_only(
 def test_of_integers_one_is_no_float_beside_twos() -> None:
     made = example(lambda g: g.input((3,), TensorProto.INT64) + g.constant(5) + g.constant(6))
     found = [[fact.splat for fact in other.operands.facts[1:]] for other in with_other_magnitudes(made)]
-    assert found == [[2**53 + 1, 2], [2, 2**53 + 1]]
+    wrapping = [[2**63 - 1, 3], [2**62, 2**62 + 1], [3, 2**63 - 1], [2**62 + 1, 2**62]]
+    assert found == [[2**53 + 1, 2], [2, 2**53 + 1], *wrapping]
 
 
 def test_large_summands_stay_in_their_type_since_one_between_them_is_opposite() -> None:

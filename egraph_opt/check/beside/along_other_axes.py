@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
-from egraph_opt.check.beside.changing import with_attribute, with_parts, with_roots
+from egraph_opt.check.beside.changing import with_changed, with_roots
 from egraph_opt.check.beside.followed_sizes import FEW_VIEWS, FOLLOWING, with_dims_of
 from egraph_opt.check.beside.variants import arrays_of, dims_of, with_input
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
@@ -40,7 +40,7 @@ def with_factors_along_other_axes(example: Example) -> Iterator[Example]:
             if isinstance(window, PoolWindow):
                 for kernel in _moved(window.kernel):
                     strides = kernel if window.strides == window.kernel else window.strides
-                    yield _with(example, node, k, replace(window, kernel=kernel, strides=strides))
+                    yield with_changed(example, node, k, replace(window, kernel=kernel, strides=strides))
             elif isinstance(window, ConvWindow):
                 yield from _of_weights(example, node, k, window)
 
@@ -57,11 +57,6 @@ def _with_factor(sizes: Shape, i: int, j: int, factor: int) -> Shape:
     return tuple(by.get(k, size) for k, size in enumerate(sizes))
 
 
-def _with(example: Example, node: Expression, k: int, value: object) -> Example:
-    other = with_attribute(node, k, value)
-    return with_parts(example, {node: other})
-
-
 def _of_weights(example: Example, node: Expression, k: int, window: ConvWindow) -> Iterator[Example]:
     place = place_of_leaf(node.arguments[1])
     array = arrays_of(example).get(place)
@@ -71,7 +66,7 @@ def _of_weights(example: Example, node: Expression, k: int, window: ConvWindow) 
     for other in _moved(kernel):
         strides = other if window.strides == kernel else window.strides
         operands = example.operands.with_constant(place, array.reshape(*array.shape[:2], *other))
-        yield replace(_with(example, node, k, replace(window, strides=strides)), operands=operands)
+        yield replace(with_changed(example, node, k, replace(window, strides=strides)), operands=operands)
 
 
 def _of_copies(example: Example, node: Expression) -> Iterator[Example]:
@@ -113,7 +108,7 @@ def with_padded_windows(example: Example) -> Iterator[Example]:
                 kernel = tuple(n + more for n in window.kernel)
                 pads = tuple(p + more // 2 * window.dilations[a % rank] for a, p in enumerate(window.pads))
                 if min(kernel) > 0 and min(pads) >= 0:
-                    yield _with(example, node, k, replace(window, kernel=kernel, pads=pads))
+                    yield with_changed(example, node, k, replace(window, kernel=kernel, pads=pads))
 
 
 def with_few_pixels(example: Example) -> Iterator[Example]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from egraph_opt.check.beside.changing import with_attribute, with_parts
+from egraph_opt.check.beside.changing import with_changed
 from egraph_opt.check.beside.variants import dims_of, resized
 from egraph_opt.check.scope import attributes_in, nodes_of
 from egraph_opt.laws.law import Example
@@ -34,7 +34,7 @@ def with_windows_around_images(example: Example) -> Iterator[Example]:
         small = resized(example, {d for d in dims if isinstance(d, int) and d > 1}, LENGTH)
         for dilation in DILATIONS:
             two = replace(window, kernel=(2,) * rank, strides=(1,) * rank, dilations=(dilation,) * rank)
-            yield _with_window(small, node, k, two)
+            yield with_changed(small, node, k, two)
 
 
 def with_gaps_in_windows(example: Example) -> Iterator[Example]:
@@ -45,7 +45,7 @@ def with_gaps_in_windows(example: Example) -> Iterator[Example]:
         ends = [end + more for end, more in zip(window.pads[rank:], longer, strict=True)]
         dilations = tuple(2 * d for d in window.dilations)
         gaps = replace(window, dilations=dilations, pads=(*window.pads[:rank], *ends))
-        yield replace(_with_window(example, node, k, gaps), opset=GAPS)
+        yield replace(with_changed(example, node, k, gaps), opset=GAPS)
 
 
 def _windows(example: Example) -> Iterator[tuple[Expression, int, PoolWindow]]:
@@ -55,8 +55,3 @@ def _windows(example: Example) -> Iterator[tuple[Expression, int, PoolWindow]]:
             window = getattr(node.arguments[k].head, "value", None)
             if isinstance(window, PoolWindow):
                 yield node, k, window
-
-
-def _with_window(example: Example, node: Expression, k: int, window: PoolWindow) -> Example:
-    other = with_attribute(node, k, window)
-    return with_parts(example, {node: other})

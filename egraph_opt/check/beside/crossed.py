@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.check.beside.changing import with_attribute, with_parts
+from egraph_opt.check.beside.changing import with_changed
 from egraph_opt.check.beside.variants import dims_of, with_one_size, with_shape
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.laws.law import Example
@@ -66,8 +66,7 @@ def _beside_views_of_one(example: Example) -> Iterator[Example]:
     for node in nodes_of(example):
         place = place_of_leaf(node.arguments[0]) if node.head.name == "reshape" else -1
         if place >= 0:
-            view = with_attribute(node, 1, (1,) * len(COLUMN))
-            made = with_parts(example, {node: view})
+            made = with_changed(example, node, 1, (1,) * len(COLUMN))
             yield from _crossed(with_shape(made, place, (1,)))
 
 

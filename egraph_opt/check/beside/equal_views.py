@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
-from egraph_opt.check.beside.changing import with_parts
+from egraph_opt.check.beside.changing import with_changed, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.choices import spread
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
@@ -31,12 +29,10 @@ def with_equal_views(example: Example) -> Iterator[Example]:
         viewed = shape_under(example, node) if node.head.name == "reshape" else None
         if viewed is None:
             continue
-        dims = node.arguments[1]
-        rank = len(dims.head.value)
+        rank = len(node.arguments[1].head.value)
         for shape, other in _pairs(len(viewed), rank):
             made = with_shape_under(example, node, shape)
-            term = replaced(made.term, {node: with_argument(node, 1, constant(other, dims.sort))})
-            yield from _along_each(replace(made, term=term), rank)
+            yield from _along_each(with_changed(made, node, 1, other), rank)
 
 
 @lru_cache

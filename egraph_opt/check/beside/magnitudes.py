@@ -15,7 +15,7 @@ from itertools import permutations, product
 import ml_dtypes
 import numpy as np
 import onnx_ir as ir
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.beside.changing import with_parts
@@ -24,6 +24,7 @@ from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots
 from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.facts.dtypes import ALL_FLOATS, HOLDS, INTEGERS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
@@ -135,7 +136,7 @@ def _of_wrapping_sums(example: Example) -> Iterator[Example]:
     integers = [k for k in known if facts[k].dtype in INTEGERS]
     for large, other in permutations(integers, 2):
         if facts[large].dtype == facts[other].dtype:
-            end = int(np.iinfo(helper.tensor_dtype_to_np_dtype(facts[large].dtype)).max)
+            _, end = integer_range(facts[large].dtype)
             for numbers in ({large: end, other: WRAPPED}, {large: end // 2 + 1, other: end // 2 + 2}):
                 yield replace(example, operands=with_numbers(example.operands, numbers))
 

@@ -6,13 +6,11 @@ Where an axis is behind such a view, depends on how many are in front of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain, combinations, product
 
-from egraph_opt.check.beside.changing import with_parts
+from egraph_opt.check.beside.changing import with_changed, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
@@ -30,14 +28,13 @@ def with_more_ones(example: Example) -> Iterator[Example]:
         old = shape_under(example, node) if node.head.name == "reshape" else None
         if old is None:
             continue
-        dims, new = node.arguments[1], node.arguments[1].head.value
+        new = node.arguments[1].head.value
         if len(old) == len(new) or [d for d in old if d != 1] != [d for d in new if d != 1]:
             continue
         for ones in _with_ones():
             shape, view = (DIMS, ones) if len(new) > len(old) else (ones, DIMS)
             made = with_shape_under(example, node, shape)
-            term = replaced(made.term, {node: with_argument(node, 1, constant(view, dims.sort))})
-            yield from _along(replace(made, term=term), [k for k, d in enumerate(view) if d != 1])
+            yield from _along(with_changed(made, node, 1, view), [k for k, d in enumerate(view) if d != 1])
 
 
 def _with_ones() -> Iterator[tuple[int, ...]]:

@@ -12,9 +12,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from egraph_opt.check.beside.changing import with_attribute, with_parts
+from egraph_opt.check.beside.changing import in_one_and_in_all, with_changed, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under
-from egraph_opt.check.beside.neighbours import everywhere
 from egraph_opt.check.beside.other_layers import items_of
 from egraph_opt.check.beside.variants import with_dims, with_shape
 from egraph_opt.check.choices import spread
@@ -113,8 +112,7 @@ def _with_equations(example: Example, equations: Sequence[str]) -> Iterator[Exam
             letters = equation.partition("->")[0].split(",")
             if "." in equation or len(letters) != len(places):
                 continue
-            other = with_attribute(node, 0, equation)
-            made = with_parts(example, {node: other})
+            made = with_changed(example, node, 0, equation)
             for sizes in ({}, {x: 2 + k for k, x in enumerate(sorted({*equation} - {*",->"}))}):
                 yield _with_letters(made, places, letters, sizes)
 
@@ -123,13 +121,10 @@ def _with_words(example: Example, words: Sequence[str]) -> Iterator[Example]:
     """Each setting that is a word as each other one, in one operator and in all that have the same."""
     for node in nodes_of(example) if words else ():
         for position in attributes_in(node):
-            old = node.arguments[position].head.value
-            for value in (other for word in words for other in _reworded(old, word)):
-                one = with_parts(example, {node: with_attribute(node, position, value)})
-                yield one
-                other = everywhere(one.term, node, position, constant(value, node.arguments[position].sort))
-                if other != one.term:
-                    yield replace(one, term=other)
+            old = node.arguments[position]
+            for value in (other for word in words for other in _reworded(old.head.value, word)):
+                for term in in_one_and_in_all(example.term, node, position, constant(value, old.sort)):
+                    yield replace(example, term=term)
 
 
 def _reworded(value: Any, word: str) -> Iterator[Any]:

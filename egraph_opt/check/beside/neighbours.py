@@ -18,6 +18,7 @@ from onnx import TensorProto
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.beside.all_numbers import with_all_numbers_changed
+from egraph_opt.check.beside.changing import in_one_and_in_all
 from egraph_opt.check.beside.near_values import (
     is_of,
     near,
@@ -33,7 +34,7 @@ from egraph_opt.check.choices import spread
 from egraph_opt.check.divisors import with_other_divisors
 from egraph_opt.check.operands import settings_of
 from egraph_opt.check.scope import attributes_in, nodes_of, operators_in, roots_of
-from egraph_opt.check.shorthands import replaced, transformed, with_argument
+from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.check.terms import Builder
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
@@ -234,8 +235,7 @@ def _of_shared_numbers(example: Example) -> Iterator[Made]:
 def of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Another value of an attribute of one operator, and of all that have the same one."""
     for node, position, value in _other_attributes(example, numbers):
-        one = replaced(example.term, {node: with_argument(node, position, value)})
-        terms = dict.fromkeys((one, everywhere(one, node, position, value)))
+        terms = in_one_and_in_all(example.term, node, position, value)
         yield from (partial(replace, example, term=term) for term in terms)
 
 
@@ -250,16 +250,6 @@ def _other_attributes(
             for value in _other_values(example, node, position, numbers, rng):
                 if repr(value) != repr(old) and is_of(sort, value):
                     yield node, position, constant(value, node.arguments[position].sort)
-
-
-def everywhere(term: Any, node: Expression, position: int, value: Expression) -> Any:
-    """A term of which all operators with an attribute of one of them get another value of it."""
-
-    def change(part: Expression) -> Expression:
-        alike = part.head == node.head and part.arguments[position] == node.arguments[position]
-        return with_argument(part, position, value) if alike else part
-
-    return transformed(term, change)
 
 
 def _other_values(

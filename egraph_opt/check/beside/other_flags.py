@@ -11,11 +11,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from egraph_opt.check import tables
+from egraph_opt.check.beside.changing import in_one_and_in_all
 from egraph_opt.check.beside.magnitudes import floats_of
-from egraph_opt.check.beside.neighbours import everywhere
 from egraph_opt.check.beside.variants import arrays_of
 from egraph_opt.check.scope import attributes_in, nodes_of
-from egraph_opt.check.shorthands import replaced, with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import constant
 
@@ -46,8 +45,7 @@ def _of_each_operator(example: Example) -> Iterator[Example]:
             name = node.head.parameters[position][0]
             for value in _others(old.head.value, name, is_flag=old.sort.name == "Flag"):
                 other = constant(value, old.sort)
-                one = replaced(example.term, {node: with_argument(node, position, other)})
-                for term in dict.fromkeys((one, everywhere(one, node, position, other))):
+                for term in in_one_and_in_all(example.term, node, position, other):
                     yield replace(example, term=term)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from egraph_opt.check.beside.changing import with_attribute, with_parts
+from egraph_opt.check.beside.changing import with_changed
 from egraph_opt.check.beside.variants import constant_like, dims_of, input_like
 from egraph_opt.check.layers import FUNCTIONS
 from egraph_opt.check.scope import nodes_of, place_of_leaf
@@ -63,8 +63,7 @@ def _of_other_kinds(example: Example, node: Expression) -> Iterator[Example]:
 
 def with_layer(example: Example, node: Expression, kind: str, settings: dict[str, object]) -> Example:
     made = RecurrentLayer(kind, tuple(sorted(settings.items())))
-    other = with_attribute(node, LAYER, made)
-    return with_parts(example, {node: other})
+    return with_changed(example, node, LAYER, made)
 
 
 def items_of(whole: Expression) -> list[Expression]:

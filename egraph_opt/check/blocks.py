@@ -51,7 +51,7 @@ def updates(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     known_part = all(isinstance(d, int) for d in part)
     way = pick(rng, "as it is", "as it is", "merged", "one more") if known_part else "as it is"
     if way == "merged" and cut > 1:
-        part = [part[0] * part[1], *part[2:]]
+        part = [int(part[0] or 0) * int(part[1] or 0), *part[2:]]
     elif way == "one more":
         part = [1, *part]
     return (*part, *shape[cut:])

@@ -181,7 +181,7 @@ class Gate:
         written = [example for example in self.written if example.fires]
         small = (_of_each(found.holds, _ranks) for found in self.found.values())
         shown = written or [each for terms in small for each in spread(terms, IN_PLACE)]
-        return shown or spread(self.in_themes, IN_PLACE)
+        return shown or list(spread(self.in_themes, IN_PLACE))
 
     def in_other_types(self, firing: Sequence[Example]) -> None:
         """Examples in other types and opsets, for which there may be no kernel; nothing else is looked at."""

@@ -61,7 +61,8 @@ def is_counted(r: Fact, axis: Axis) -> bool:
     numbers = r.data if r.splat is None else r.splat
     if r.shape is None or axis >= len(r.shape) or not r.is_static or not r.has_numbers or numbers is None:
         return False
-    return bool(np.all(np.indices(r.shape)[axis].ravel() == np.asarray(numbers)))
+    places = np.indices(r.shape)[axis].ravel()  # type: ignore[arg-type]
+    return bool(np.all(places == np.asarray(numbers)))
 
 
 @hosted()
@@ -204,7 +205,8 @@ def step_of_known(w: Fact) -> Dims | None:
     """The step of what is known to count from 0 on along the first axis."""
     if not w.rank or not w.is_static or not w.has_numbers or w.data is None or len(w.data) < 2:
         return None
-    first, step = np.indices(w.shape)[0].ravel(), w.data[-1] // (w.shape[0] - 1 or 1)  # type: ignore[index, operator]
+    first = np.indices(w.shape)[0].ravel()  # type: ignore[arg-type]
+    step: int = w.data[-1] // (w.shape[0] - 1 or 1)  # type: ignore[assignment, index, operator]
     return (step,) if np.all(first * step == np.asarray(w.data)) else None
 
 

@@ -261,8 +261,8 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     w, large = g.random(5, 4), g.random(8, 4)
     for parts in ((wide, y), (y, wide)):
         yield g.fires(concat(listed(*parts), 1) @ w)
-    for parts in ((wide, y, z), (y, wide, z), (y, z, wide)):
-        yield g.fires(concat(listed(*parts), 1) @ large)
+    for three in ((wide, y, z), (y, wide, z), (y, z, wide)):
+        yield g.fires(concat(listed(*three), 1) @ large)
     yield g.fires(concat(listed(expand(g.input((2,)), (5, 2)), y), 1) @ g.random(3, 5, 4))
     long = g.input((5, "L"))
     yield from g.near_misses(

@@ -64,7 +64,7 @@ def apart(w: Fact, place: int, y: Fact, axis: int, behind: Number) -> Apart | No
     dims, count = static_shape(w), dim_at(y, axis)
     if dims is None or not isinstance(count, int):
         return None
-    end = dims[place] - behind
+    end = dims[place] - int(behind)
     start = end - count
     if not 0 <= start < end <= dims[place]:
         return None

@@ -42,9 +42,10 @@ def are_a_chain(e: Equation, x: Fact, y: Fact, z: Fact) -> bool:
     pairs = left.split(",")
     if [*map(len, pairs)] != [2, 2, 2] or not all(f.is_static and f.dtype == T.FLOAT for f in (x, y, z)):
         return False
-    (a, b), (c, d), (f, g) = pairs
+    (a, b), (c, d), (f, g) = map(tuple, pairs)
     chained = b == c and d == f and len({a, b, d, g}) == 4 and {*result} == {a, g}
-    return chained and x.shape[1] == y.shape[0] and y.shape[1] == z.shape[0]
+    shapes = [v.shape or () for v in (x, y, z)]
+    return chained and shapes[0][1] == shapes[1][0] and shapes[1][1] == shapes[2][0]
 
 
 def _chain(g):

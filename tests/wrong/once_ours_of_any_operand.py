@@ -75,7 +75,11 @@ def is_image(x: Fact) -> bool:
     return x.dtype == T.FLOAT and x.rank == 4
 
 
-@wrong("reassociates", of_one(lambda x: reduce("ReduceMax", x, (2, 3), 1), ("N", "N", 3, 3)), sizes={"N": 0})
+@wrong(
+    "reassociates",
+    of_one(lambda x: reduce("ReduceMax", x, (2, 3), 1), ("M", "N", 3, 3)),
+    sizes={"M": 2, "N": 0},
+)
 def pool_of_any_image(x: Tensor, a: Axes):
     """ReduceMax(x) = GlobalMaxPool(x) over all spatial axes
 

@@ -46,7 +46,6 @@ SHARES = {
     "test_every_command.py": 3,
     "verification/test_isolated.py": 4,
     "wrong/test_let_loose.py": 64,
-    "wrong/test_they_are_wrong.py::test_it_goes_wrong": 16,
 }
 """Folders, files and tests of which variations are dealt: of so many one is run, and one at least.
 The first that fits counts."""

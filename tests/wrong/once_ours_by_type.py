@@ -8,11 +8,10 @@ import onnx
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Float, Tensor, hosted, kernel, number_like, rewrite
+from egraph_opt.laws import Float, Tensor, hosted, number_like, rewrite
 from egraph_opt.operators import GemmSettings, binary, cast, gemm, none, unary, where
 from egraph_opt.rewrites.conditions.channels import known_elements
 from egraph_opt.rewrites.conditions.values import is_kernel_float
-from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
 
 from . import fires_on, wrong
 
@@ -53,8 +52,8 @@ def sizes_that_add_up_to_one(x: Tensor, c: Tensor, d: Tensor):
 
     Wrong in float64, which tells 1 + 2^-23 from it.
     """
-    slope, known = number_like(x, slope_below(c, d)), (is_kernel_float(x), kernel(has_single_kernel(x)))
-    yield rewrite(x * c + _size(x) * d, binary("PRelu", x, slope), *known, because="one operator")
+    slope, known = number_like(x, slope_below(c, d)), is_kernel_float(x)
+    yield rewrite(x * c + _size(x) * d, binary("PRelu", x, slope), known, because="one operator")
 
 
 @hosted()

@@ -21,11 +21,12 @@ SIGN = "the sign of a zero counts only where every bit is promised"
 WITHIN = "what it changes is less than the error that tolerances allow"
 
 NOT_SEEN = {
-    **dict.fromkeys(("all_of_softmax",), EMPTY),
+    **dict.fromkeys(("all_of_softmax", "pool_of_any_image"), EMPTY),
     **dict.fromkeys(("dims_as_floats",), LONG),
     **dict.fromkeys(("bound_of_exponentials", "bound_of_probabilities", "factor_in_front"), BELOW),
     **dict.fromkeys(("groups_of_channels", "mirrored_sigmoid", "softplus_as_it_is"), BELOW),
     **dict.fromkeys(("summand_below_exponentials", "variance_around_mean", "softplus_of_mirrored"), BELOW),
+    **dict.fromkeys(("shift_into_any_bias",), BELOW),
     **dict.fromkeys(("logarithm_of_any_exponential",), EDGE),
     **dict.fromkeys(("element_at_greatest_place", "exponential_of_shifted", "root_as_power"), EDGE),
     **dict.fromkeys(

@@ -5,7 +5,7 @@ Statements are matched as they are written, without an e-graph: a wrong law has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Law
+from egraph_opt.model.left_out import lacks_an_operand
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Literal, operators
 from egraph_opt.operators.expressions import Expression, Function
 from egraph_opt.pipeline import saturate
@@ -99,7 +100,10 @@ def concrete(witness: Any, opset: int) -> tuple[list[Expression], Terms]:
 
 def session_of(term: Expression, terms: Terms) -> Any:
     """A term as onnxruntime runs it, node by node."""
-    return plain_session(model_of([term], terms).SerializeToString(), plain_options(threads=1))
+    model = model_of([term], terms)
+    if any(map(lacks_an_operand, model.graph.node)):
+        raise ValueError("an operand is missing, for which onnxruntime looks where none is")
+    return plain_session(model.SerializeToString(), plain_options(threads=1))
 
 
 FLOAT_TABLES = (
@@ -256,17 +260,20 @@ def model_of(roots: Sequence[Expression], terms: Terms) -> onnx.ModelProto:
 
 
 def saturation_of(law: Law, witness: Any, opset: int, rounds: int = 1) -> SaturationReport:
-    """What a law does in the e-graph of its witness."""
-    lowered = _lowered(witness, opset)
-    return saturate_terms(lowered, (law,), {}, nodes=5_000, rounds=rounds, seconds=60)[1]
+    """What a law does in the e-graph of its witness: as it is read, or as it is where reading folds it."""
+    for lowered in _lowered(witness, opset):
+        report = saturate_terms(lowered, (law,), {}, nodes=5_000, rounds=rounds, seconds=60)[1]
+        if report.matches or report.dropped:
+            break
+    return report
 
 
-def _lowered(witness: Any, opset: int) -> Lowered:
-    """A witness as it is read from a model; operators of targets are not read, and lowered as in examples."""
+def _lowered(witness: Any, opset: int) -> Iterator[Lowered]:
+    """A witness as it is read from a model, unless it has operators of targets; as in examples."""
     roots, terms = concrete(witness, opset)
     model = model_of(roots, terms)
-    if any(node.domain for node in model.graph.node):
-        return lowered_at(replace(terms.g.fires(tuple(roots)), opset=opset))
-    region = saturate(model, rewrites=[]).region
-    assert region is not None
-    return region.lowered
+    if not any(node.domain for node in model.graph.node):
+        region = saturate(model, rewrites=[]).region
+        assert region is not None
+        yield region.lowered
+    yield lowered_at(replace(terms.g.fires(tuple(roots)), opset=opset))

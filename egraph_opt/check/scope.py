@@ -268,6 +268,12 @@ def attributes_in(part: Expression) -> tuple[int, ...]:
     return () if numbered else operator_named(part.head.name).attribute_positions
 
 
+def named_by(example: Example, sort: str) -> list[Expression]:
+    """The attributes of a sort, such as "Axis", that operators of an example's terms have; each once."""
+    given = dict.fromkeys(argument for node in nodes_of(example) for argument in node.arguments)
+    return sorted((argument for argument in given if argument.sort.name == sort), key=repr)
+
+
 def conditions_of(statement: Equality | Rule) -> list[Any]:
     """What soundness asks for: conditions that bind nothing, and calls that may answer nothing.
 

@@ -46,7 +46,7 @@ class Sort:
 
 
 class Expression:
-    """A term: a head applied to arguments.  Equal where it is written alike."""
+    """A term: a head applied to arguments.  Equal where it is written alike, and constants of one sort."""
 
     __slots__ = ("_hash", "arguments", "head", "sort")
 
@@ -65,6 +65,7 @@ class Expression:
             and self._hash == other._hash
             and self.head == other.head
             and self.arguments == other.arguments
+            and (self.sort is other.sort or self.sort == other.sort)
         )
 
     def __repr__(self) -> str:

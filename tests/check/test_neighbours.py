@@ -7,6 +7,7 @@ from onnx import TensorProto
 
 from egraph_opt.check.alternatives import rebuilt_original
 from egraph_opt.check.beside.neighbours import OPSETS, neighbours
+from egraph_opt.check.beside.other_attributes import of_names
 from egraph_opt.check.beside.variants import with_sizes
 from egraph_opt.check.feeds.inputs import Inputs
 from egraph_opt.check.feeds.sizes import sizes_of
@@ -14,6 +15,7 @@ from egraph_opt.check.terms import lower_example
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import ConvWindow, binary, conv, none, transpose, unary
+from egraph_opt.operators.expressions import Expression, Function, parts
 
 
 def example() -> Example:
@@ -72,3 +74,18 @@ def test_alike_inputs_differ_by_the_least_there_is_or_not_at_all() -> None:
             assert (array == first).any() and (array != first).any()
         first, *rest = [array for array in equal.values() if array.shape == (4, 5)]
         assert all((array == first).all() for array in rest)
+
+
+def test_an_operator_under_another_name_has_settings_of_its_own() -> None:
+    named = {
+        term.arguments[0].head.value: term for term in map(_clip, (made() for made in of_names(example())))
+    }
+    assert named["Clip"].arguments[1].head.value == (("max", 6.0), ("min", 0.0)), (
+        "where another one is renamed"
+    )
+    assert named["Relu"].arguments[1].head.value == ()
+    assert [name for name, _ in named["Gelu"].arguments[1].head.value] == ["approximate"]
+
+
+def _clip(given: Example) -> Expression:
+    return next(p for p in parts(given.term) if isinstance(p.head, Function) and p.head.name == "unary")

@@ -10,9 +10,9 @@ from itertools import product
 from egraph_opt.check.beside.changing import with_changed, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
 from egraph_opt.check.choices import spread
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import named_by, nodes_of
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import constant
 
 LENGTHS = (2, 4)
 """Of axes of what is viewed; those of the view are these and the next power."""
@@ -52,8 +52,6 @@ def _unlike(pair: Pair) -> tuple[int, Pair]:
 
 def _along_each(example: Example, rank: int) -> Iterator[Example]:
     yield example
-    given = {argument for node in nodes_of(example) for argument in node.arguments}
-    axes: list[Expression] = sorted((each for each in given if each.sort.name == "Axis"), key=repr)
-    for axis in axes[:1]:
+    for axis in named_by(example, "Axis")[:1]:
         for other in set(range(rank)) - {axis.head.value}:
             yield with_parts(example, {axis: constant(other, axis.sort)})

@@ -29,10 +29,11 @@ from egraph_opt.check.beside.more_copies import with_copies_along_another_axis, 
 from egraph_opt.check.beside.more_groups import with_more_groups
 from egraph_opt.check.beside.more_ones import with_more_ones
 from egraph_opt.check.beside.named_attributes import with_named_attributes
-from egraph_opt.check.beside.neighbours import PICKY, Made, neighbours
+from egraph_opt.check.beside.neighbours import neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
 from egraph_opt.check.beside.numbers_by_type import with_numbers_beyond_halves
 from egraph_opt.check.beside.orders import with_other_orders
+from egraph_opt.check.beside.other_attributes import PICKY, Made
 from egraph_opt.check.beside.other_bytes import with_other_bytes
 from egraph_opt.check.beside.other_constants import with_other_constants
 from egraph_opt.check.beside.other_flags import with_other_flags

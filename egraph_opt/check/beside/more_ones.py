@@ -10,9 +10,9 @@ from itertools import chain, combinations, product
 
 from egraph_opt.check.beside.changing import with_changed, with_parts
 from egraph_opt.check.beside.inputs_under import shape_under, with_shape_under
-from egraph_opt.check.scope import nodes_of
+from egraph_opt.check.scope import named_by, nodes_of
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import constant
 
 DIMS = (2, 3, 4)
 """Axes of several elements, which their lengths tell apart."""
@@ -45,8 +45,7 @@ def _with_ones() -> Iterator[tuple[int, ...]]:
 
 
 def _along(example: Example, axes: list[int]) -> Iterator[Example]:
-    given = {argument for node in nodes_of(example) for argument in node.arguments}
-    named: list[Expression] = [each for each in given if each.sort.name == "Axis"]
+    named = named_by(example, "Axis")
     for axis, _ in product(axes, named[:1]):
         yield with_parts(example, {named[0]: constant(axis, named[0].sort)})
     if not named:

@@ -18,7 +18,7 @@ from egraph_opt.check.beside.other_layers import items_of
 from egraph_opt.check.beside.variants import with_dims, with_shape
 from egraph_opt.check.choices import spread
 from egraph_opt.check.named_numbers import MOST_AXES, NamedAttributes
-from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf
+from egraph_opt.check.scope import attributes_in, named_by, nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import transformed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -55,11 +55,7 @@ def _of_rank(
     example: Example, old: int, rank: int, named: Sequence[Shape], named_axes: Sequence[Shape]
 ) -> Iterator[Example]:
     """Each transpose with each of some orders, and what is along axes along others of the rank."""
-    given = {argument for node in nodes_of(example) for argument in node.arguments}
-    orders, axes, single = (
-        sorted((each for each in given if each.sort.name == sort), key=repr)
-        for sort in ("Permutation", "Axes", "Axis")
-    )
+    orders, axes, single = (named_by(example, sort) for sort in ("Permutation", "Axes", "Axis"))
     ways = [[constant(order, p.sort) for order in named] for p in orders]
     fitting = [each for each in named_axes if max(each) < rank]
     ways += [[constant(each, a.sort) for each in fitting or [a.head.value]] for a in axes]

@@ -6,46 +6,29 @@ right holds on that: on other bounds, scales, pads or lengths it does not.  A la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
-import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.check import tables
-from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.beside.all_numbers import with_all_numbers_changed
-from egraph_opt.check.beside.changing import in_one_and_in_all
-from egraph_opt.check.beside.near_values import (
-    is_of,
-    near,
-    near_equations,
-    near_parts,
-    near_permutations,
-    near_slices,
-    other_arrays,
-)
+from egraph_opt.check.beside.near_values import other_arrays
+from egraph_opt.check.beside.other_attributes import PICKY, Made, of_attributes, of_names
 from egraph_opt.check.beside.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.beside.variants import with_one_size, with_sizes
 from egraph_opt.check.choices import spread
 from egraph_opt.check.divisors import with_other_divisors
-from egraph_opt.check.operands import settings_of
-from egraph_opt.check.scope import attributes_in, nodes_of, operators_in, roots_of
-from egraph_opt.check.shorthands import replaced, with_argument
-from egraph_opt.check.terms import Builder
+from egraph_opt.check.scope import operators_in, roots_of
+from egraph_opt.check.shorthands import replaced
 from egraph_opt.facts.dtypes import INTEGERS
-from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
-from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.elementwise import unary
-from egraph_opt.operators.expressions import Expression, Function, constant, parts
-
-REDRAWN = 4
-"""Values of an attribute from its table."""
+from egraph_opt.operators.expressions import Expression, Function, parts
 
 OPSETS = (11, 13, 21, 23)
 """Of the model that an example stands in."""
@@ -58,31 +41,14 @@ MOST_NAMED, NAMED = 5_000, 4
 LARGEST_END = 2**54
 """The largest constant of a term at which the range of an input ends."""
 
-NEAR_SORTS: dict[str, Callable[[Any], Iterator[Any]]] = {
-    "Slices": near_slices,
-    "Sizes": near_parts,
-    "Permutation": near_permutations,
-}
-"""What is near an attribute of some sorts, beside what differs in one number."""
-
-OF_FEW_NUMBERS = frozenset("Acos Acosh Asin Atanh Cosh Exp Log Reciprocal Sinh Sqrt Tan".split())
-"""Operators of which ordinary numbers have no value, or none that floats have."""
-
 BITS = (7, 8, 15, 16, 31)
 """Where a law names these, it may mean powers of two."""
-
-PICKY = frozenset({"resize", "reverse_sequence"})
-"""Operators of which scales make images of any size, and lengths below 1 end the process."""
 
 LARGEST_SCALE = 32
 """What a constant of a term with a Resize may hold, which may be its scale."""
 
 MOST = 192
 """Neighbours of one kind of an example."""
-
-
-Made = Callable[[], Example]
-"""An example that is made when it is asked for: of many few are tried."""
 
 
 def neighbours(example: Example, named: Iterable[float] = ()) -> tuple[Sequence[Made], ...]:
@@ -207,22 +173,6 @@ def _with_constant(example: Example, place: int, array: Any) -> Example:
     return replace(example, operands=example.operands.with_constant(place, array))
 
 
-def of_names(example: Example) -> Iterator[Made]:
-    """Another operator of the same kind and settings instead of one: a comparison, a reduction.
-
-    Not of what may become scales or lengths: of powers of dims no machine holds the image.
-    """
-    for node in () if operators_in(roots_of(example)) & PICKY else nodes_of(example):
-        for position, kind in enumerate(operator_named(node.head.name).kinds):
-            if kind == "string":
-                old = node.arguments[position]
-                every = dict.fromkeys(settings_of(node.head.name))
-                names = [name for name in every if name != old.head.value and name not in OF_FEW_NUMBERS]
-                others = (with_argument(node, position, constant(name, old.sort)) for name in names)
-                terms = (replaced(example.term, {node: other}) for other in others)
-                yield from (partial(replace, example, term=term) for term in terms)
-
-
 def _of_all_numbers(example: Example) -> Iterator[Made]:
     """All numbers changed, where none is a scale or a length."""
     return iter(()) if operators_in(roots_of(example)) & PICKY else with_all_numbers_changed(example)
@@ -230,70 +180,3 @@ def _of_all_numbers(example: Example) -> Iterator[Made]:
 
 def _of_shared_numbers(example: Example) -> Iterator[Made]:
     return (partial(replace, example, term=term) for term in with_other_shared_numbers(example.term))
-
-
-def of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    """Another value of an attribute of one operator, and of all that have the same one."""
-    for node, position, value in _other_attributes(example, numbers):
-        terms = in_one_and_in_all(example.term, node, position, value)
-        yield from (partial(replace, example, term=term) for term in terms)
-
-
-def _other_attributes(
-    example: Example, numbers: Sequence[float]
-) -> Iterator[tuple[Expression, int, Expression]]:
-    """The operators of a term, the places of their attributes, and other values for these."""
-    rng = np.random.default_rng(0)
-    for node in nodes_of(example):
-        for position in attributes_in(node):
-            old, sort = node.arguments[position].head.value, node.head.parameters[position][1]
-            for value in _other_values(example, node, position, numbers, rng):
-                if repr(value) != repr(old) and is_of(sort, value):
-                    yield node, position, constant(value, node.arguments[position].sort)
-
-
-def _other_values(
-    example: Example, node: Expression, position: int, numbers: Sequence[float], rng: np.random.Generator
-) -> Iterator[Any]:
-    """Values of an attribute: near the one it has, and from its table."""
-    old, declared = node.arguments[position].head.value, operator_named(node.head.name)
-    parameter = declared.names[position]
-    if parameter == "to":
-        yield from (int(to) for to in tables.CASTS if to != old)
-        return
-    if parameter == "equation":
-        yield from (e for e in tables.EQUATIONS if e != old)
-        yield from near_equations(old)
-        return
-    if declared.kinds[position] == "string":
-        return  # another operator has other attributes
-    known = NEAR_SORTS.get(node.head.parameters[position][1].name)
-    yield from known(old) if known is not None else ()
-    yield from near(old, numbers)
-    before = _attributes_before(example, node, position)
-    for _ in range(REDRAWN):
-        try:
-            made = attribute_of(rng, declared.name, parameter, before, _facts(example, node))
-        except Exception:  # tables are made for operands that suit the operator
-            return
-        yield made
-
-
-def _attributes_before(example: Example, node: Expression, position: int) -> dict[str, Any]:
-    declared = operator_named(node.head.name)
-    found: dict[str, Any] = {"opset": example.opset}
-    for k in declared.attribute_positions:
-        value = node.arguments[k].head.value
-        found["op" if declared.kinds[k] == "string" else declared.names[k]] = value
-    found.pop(declared.names[position], None)
-    return found
-
-
-def _facts(example: Example, node: Expression) -> list[Fact]:
-    builder = Builder(example.operands, example.opset)
-    found: list[Fact] = []
-    for k in operator_named(node.head.name).operand_positions:
-        operand = node.arguments[k]
-        places = builder.list_of(operand) if operand.sort.kind == "tensors" else (builder.term(operand),)
-        found += [fact for place in places if (fact := builder.lowered.facts[place]) is not None]
-    return found

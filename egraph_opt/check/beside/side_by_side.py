@@ -13,7 +13,7 @@ from itertools import chain, islice
 import onnx_ir as ir
 
 from egraph_opt.check.beside.near_values import other_arrays
-from egraph_opt.check.beside.neighbours import PICKY, of_attributes, of_names
+from egraph_opt.check.beside.other_attributes import PICKY, of_attributes, of_names
 from egraph_opt.check.choices import spread
 from egraph_opt.check.scope import nodes_of, operators_in, roots_of
 from egraph_opt.check.shorthands import replaced, with_arguments

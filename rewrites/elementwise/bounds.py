@@ -53,6 +53,12 @@ def has_single_kernel(x: Fact) -> bool:
     return x.dtype in _SINGLE
 
 
+@hosted()
+def may_clip(op: str, dtype: int, number: int) -> bool:
+    """onnxruntime has a kernel of a function in a type, if that is a Clip."""
+    return op != "Clip" or dtype != TensorProto.DOUBLE or number >= DOUBLE_CLIPS
+
+
 # --- Max and Min ---------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Int, Settings, String, Tensor
 from egraph_opt.operators import arg_reduce, binary, cast, none, output, pool, reduce, resize, top, unary
+from egraph_opt.operators.terms import opset
 from egraph_opt.operators.windows import PoolWindow
 from egraph_opt.rewrites.conditions.float_types import (
     constants_in_double,
@@ -38,6 +39,7 @@ from egraph_opt.rewrites.conditions.float_types import (
 from egraph_opt.rewrites.conditions.operands import beside, either_side, is_comparison
 from egraph_opt.rewrites.conditions.values import dtype_of, is_kernel_float, of_one_type
 from egraph_opt.rewrites.conditions.windows import always_sees_something
+from egraph_opt.rewrites.elementwise.bounds import may_clip
 from egraph_opt.rewrites.reductions.reduction import is_extreme
 
 law = laws_of(
@@ -99,7 +101,7 @@ def _function_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law(examples=_function_examples)
 def function_of_wide(op: String, s: Settings, x: Tensor, t: DataType):
     """Relu(Cast_T(x)) = Cast_T(Relu(x)) where T has all of x's type; likewise Floor, Abs, Neg, .."""
-    known = (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    known = (widens(x, t), kernel(is_kernel_float(x)), kernel(may_clip(op, t, opset())), guard(varies(x)))
     yield equal(unary(op, s, cast(x, t)), cast(unary(op, s, x), t), is_exact(op, s, x), *known)
 
 
@@ -164,7 +166,7 @@ def _nearly_exact(rng: np.random.Generator) -> Iterator[Example]:
 @law(numerics="finite", examples=_nearly_exact)
 def finite_function_of_wide(op: String, s: Settings, x: Tensor, t: DataType):
     """Sign(Cast_T(x)) = Cast_T(Sign(x)) where T has all of x's type; Clip by one bound likewise"""
-    known = (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    known = (widens(x, t), kernel(is_kernel_float(x)), kernel(may_clip(op, t, opset())), guard(varies(x)))
     yield equal(unary(op, s, cast(x, t)), cast(unary(op, s, x), t), is_nearly_exact(op, s, x), *known)
 
 

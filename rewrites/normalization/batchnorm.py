@@ -31,6 +31,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_scale,
     is_shift,
     known_elements,
+    largest_of,
     may_scale,
     splat,
 )
@@ -293,8 +294,10 @@ def scale_after_batchnorm(
 
 @hosted()
 def are_ordinary(s: Fact, b: Fact, c: Fact) -> bool:
-    """No element of these constants is very large, as far as they are known."""
-    return all(abs(v) < LARGEST_SHIFT for f in (s, b, c) for v in known_elements(f) or ())
+    """No element of these constants is very large, and sums of the last two are none, as far as they are
+    known."""
+    small = all(abs(v) < LARGEST_SHIFT for f in (s, b, c) for v in known_elements(f) or ())
+    return small and largest_of(b, c) <= LARGEST.get(b.dtype, math.inf)
 
 
 def _overflowing_bias(rng: np.random.Generator) -> Iterator[Example]:
@@ -302,6 +305,10 @@ def _overflowing_bias(rng: np.random.Generator) -> Iterator[Example]:
     ones, far, zeros = (g.constant(np.full(3, number)) for number in (1.0, 2e38, 0.0))
     y = batchnorm(g.input((2, 3, 4, 4)), g.constant(np.full(3, -2e38)), far, zeros, ones, 1e-5)
     yield g.near_miss(y + g.constant(2e38), why="the bias overflows")
+    half, g = TensorProto.FLOAT16, Operands(rng)
+    one, far, zero = (g.constant(np.full(3, number, np.float16)) for number in (1.0, 4e4, 0.0))
+    y = batchnorm(g.input((2, 3), half), one, far, zero, one, 1e-5)
+    yield g.near_miss(y + g.constant(np.float16(3e4)), why="the bias overflows in 16 bits")
 
 
 @law("batchnorm", numerics="reassociates", kind="fuse", examples=_overflowing_bias)

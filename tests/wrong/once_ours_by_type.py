@@ -9,9 +9,10 @@ from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Float, Tensor, hosted, number_like, rewrite
-from egraph_opt.operators import GemmSettings, binary, cast, gemm, none, unary, where
+from egraph_opt.operators import GemmSettings, batchnorm, binary, cast, gemm, none, reshape, unary, where
 from egraph_opt.rewrites.conditions.channels import known_elements
 from egraph_opt.rewrites.conditions.values import is_kernel_float
+from egraph_opt.rewrites.normalization.batchnorm import shift_behind
 
 from . import fires_on, wrong
 
@@ -137,3 +138,34 @@ def cast_behind_choice(c: Tensor, x: Tensor, y: Tensor):
     """
     apart = where(c, cast(x, T.FLOAT), cast(y, T.FLOAT))
     yield rewrite(cast(where(c, x, y), T.FLOAT), apart, are_doubles(x, y), because="moves down")
+
+
+def shifted_twice(number: float, x: Any):
+    def make(g):
+        one, bias, zero = (g.constant(_array([n], T.FLOAT16)) for n in (1.0, number, 0.0))
+        y = batchnorm(g.constant(_array([[x]], T.FLOAT16)), one, bias, zero, g.input((1,), T.FLOAT16), 0.0)
+        return y + g.constant(_array([number], T.FLOAT16))
+
+    return make
+
+
+@hosted()
+def are_not_large(b: Fact, c: Fact) -> bool:
+    return b.dtype == c.dtype == T.FLOAT16 and all(
+        abs(v) < 1e9 for f in (b, c) for v in known_elements(f) or ()
+    )
+
+
+@wrong(
+    "reassociates",
+    shifted_twice(4e4, -6e4),
+    values=(1.0, 1.5),
+    examples=fires_on(shifted_twice(2.0, 1.0), shifted_twice(-3.0, 5.0)),
+)
+def shift_behind_halves(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: Float, c: Tensor):
+    """BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
+
+    Wrong of halves, of which a sum of two that are not large by the measure of float32 is infinite.
+    """
+    whole = batchnorm(x, s, b + reshape(c, shift_behind(x, s, b, c)), m, v, e)
+    yield rewrite(batchnorm(x, s, b, m, v, e) + c, whole, are_not_large(b, c), because="one constant")

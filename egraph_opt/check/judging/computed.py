@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 
 from egraph_opt.forking import cached_property
 
@@ -49,6 +50,23 @@ def computed_from(given: Sequence[Array], constants: Sequence[Array]) -> Iterato
     known, other = (max(map(scale_of, arrays), default=0.0) for arrays in (constants, given))
     if known > LARGE:
         yield np.array(known * other)
+
+
+def before_subtracted(model: onnx.ModelProto, values: Mapping[str, Array]) -> Iterator[Array]:
+    """What onnxruntime's InstanceNormalization subtracts the mean from: images that are divided already,
+    which of one that hardly varies are far greater than the result.
+
+    Args:
+        values: all that is in the model, by name.
+    """
+    for node in model.graph.node:
+        if node.op_type == "InstanceNormalization":
+            x, scale = (values[name].astype(np.float64) for name in node.input[:2])
+            epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
+            spatial = tuple(range(2, x.ndim))
+            if x.size:
+                divided = np.abs(x).max(spatial) * scale / np.sqrt(x.var(spatial) + epsilon)
+                yield np.where(np.isfinite(divided), divided, 0)
 
 
 def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.bool_]:

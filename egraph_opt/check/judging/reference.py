@@ -72,10 +72,10 @@ class Reference:
     def run(self, feeds: Feeds) -> Outputs:
         return [np.asarray(output) for output in self._results(feeds, on_the_way=False)]
 
-    def on_the_way(self, feeds: Feeds) -> Outputs:
-        """All that is computed, inputs and outputs as well."""
+    def on_the_way(self, feeds: Feeds) -> dict[str, Any]:
+        """All that is computed by name, inputs and outputs as well."""
         results = self._results(feeds, on_the_way=True)
-        return [np.asarray(found) for found in results.values() if found is not None]
+        return {name: np.asarray(found) for name, found in results.items() if found is not None}
 
     def _results(self, feeds: Feeds, *, on_the_way: bool) -> Any:
         if any(map(_is_mean_of_partial_windows, self.model.graph.node)):

@@ -20,7 +20,7 @@ from egraph_opt.check.feeds.kinds import ORDINARY, Kind
 from egraph_opt.check.feeds.roles import counts_too_far, element_types
 from egraph_opt.check.feeds.sizes import ends_of_slices, most_elements, numbers_of_dims, sizes_of, symbols
 from egraph_opt.check.feeds.underflow import adds_nothing
-from egraph_opt.check.judging.computed import Computed, computed_from
+from egraph_opt.check.judging.computed import Computed, before_subtracted, computed_from
 from egraph_opt.check.judging.excuses import are_alike
 from egraph_opt.check.judging.onnx_checker import assert_valid
 from egraph_opt.check.judging.outcomes import Tally, Trial
@@ -198,7 +198,18 @@ class Original:
         given = list(feeds.values())
         if self.bound is not None:
             return Computed(lambda: self.operands(feeds))
-        return Computed(lambda: (*given, *expected, *computed_from(given, self.constants)))
+        return Computed(
+            lambda: (*given, *expected, *computed_from(given, self.constants), *self._divided(feeds))
+        )
+
+    def _divided(self, feeds: Feeds) -> list[Any]:
+        """See `before_subtracted`; nothing where the reference does not run."""
+        if all(node.op_type != "InstanceNormalization" for node in self.model.graph.node):
+            return []
+        try:
+            return list(before_subtracted(self.model, self.reference.on_the_way(feeds)))
+        except Exception:  # the reference has faults of its own, of any kind
+            return []
 
     def operands(self, feeds: Feeds) -> list[Any]:
         """What a term is computed from."""

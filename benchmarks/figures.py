@@ -48,7 +48,7 @@ def failures() -> list[str]:
 
 
 def filled(text: str) -> str:
-    """A page with its figures in the place of what stands between the markers.
+    """A page with its figures instead of what stands between the markers.
 
     Raises:
         KeyError: a marker names no table.

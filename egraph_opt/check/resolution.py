@@ -211,7 +211,7 @@ class Join:
         self.bindings[expression] = value
 
     def bound(self, expression: Expression) -> Expression:
-        """An expression with everything that is bound in the place of variables and entries of tables."""
+        """An expression with everything that is bound instead of variables and entries of tables."""
         if expression in self.bindings:
             return self.bound(self.bindings[expression])
         if not expression.arguments:
@@ -274,7 +274,7 @@ class Joins:
         self.statement = statement
 
     def drawn(self, rng: np.random.Generator) -> tuple[Equality | Rule, Join]:
-        """The statement with the conditions of rules that fill its tables in the place of entries.
+        """The statement with the conditions of rules that fill its tables instead of entries.
 
         The same objects for the same choices.
 

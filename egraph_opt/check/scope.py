@@ -112,7 +112,7 @@ class Scope:
         raise Rejected(f"{expression!r} is not bound")
 
     def concrete(self, pattern: Expression) -> Any:
-        """A pattern with everything that is bound in the place of its variables."""
+        """A pattern with everything that is bound instead of its variables."""
         if pattern in self.environment:
             return self.environment[pattern]
         if isinstance(pattern.head, Constant):

@@ -1,4 +1,4 @@
-"""Statements with the operators in the place of the shorthands that stand for them, for examples to be drawn.
+"""Statements with the operators instead of the shorthands that stand for them, for examples to be drawn.
 
 A statement of `beside(op, x, c, side)` is one of binary(op, x, c) where side is 0, and one of
 binary(op, c, x) where it is 1.
@@ -99,7 +99,7 @@ def _parts(item: Any) -> Iterator[Expression]:
 
 
 def replaced(item: Any, by: Substitution) -> Any:
-    """A statement, a condition or an action with other expressions in the place of some."""
+    """A statement, a condition or an action with other expressions instead of some."""
     if isinstance(item, Expression):
         if item in by:
             return by[item]

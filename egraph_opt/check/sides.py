@@ -54,7 +54,7 @@ class Side:
         return {}
 
     def joined(self, rng: np.random.Generator) -> tuple[Side, Join]:
-        """The statement with what rules that fill its tables ask in the place of their entries.
+        """The statement with what rules that fill its tables ask instead of their entries.
 
         Raises:
             Rejected: some choices of rules do not go together.

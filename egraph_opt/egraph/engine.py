@@ -182,7 +182,7 @@ class Engine:
         return _apply("py-object", _string(self._objects.handle(value).text))
 
     def load(self, lowered: Lowered, limits: Mapping[str, int]) -> None:
-        """Put a graph in the place of the last one."""
+        """Replace the last graph by another one."""
         self._begin(frozenset(heads_of_graph(lowered, limits)))
         commands = [_set("opset", [], _integer(lowered.opset))]
         commands += [_set("limit", [_string(name)], _integer(limits[name])) for name in sorted(limits)]

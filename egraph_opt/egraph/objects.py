@@ -128,7 +128,7 @@ class Objects:
         return call
 
     def stand_in(self) -> AbstractContextManager[None]:
-        """Within this context egglog, where this thread calls it, holds handles in the place of pickles."""
+        """Within this context egglog, where this thread calls it, holds handles instead of pickles."""
         return _StandIn(self)
 
 

@@ -19,7 +19,7 @@ from egraph_opt.operators import declaration, expressions
 
 
 def load_laws(path: str | Path) -> tuple[Law, ...]:
-    """Run a file of laws and register what it declares, in the place of what it declared before.
+    """Run a file of laws and register what it declares, which replaces what it declared before.
 
     Returns:
         The laws of the file, whose rulesets are on by default from now on.

@@ -126,7 +126,7 @@ def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse:
 
     Args:
         because: why not from the right as well: what that does not know, or why it would grow without end.
-        inverse: in the place of a reason, the law (its name, or ruleset.name) that finds the left again.
+        inverse: instead of a reason, the law (its name, or ruleset.name) that finds the left again.
     """
     return Equality(*_sides(left, right, "rewrite"), flattened(conditions), because=because, inverse=inverse)
 

@@ -100,7 +100,7 @@ def values_of(proto: onnx.ModelProto, names: list[str], feeds: Mapping[str, Any]
 
 
 def _replaced(graph: onnx.GraphProto, decided: Mapping[str, bool]) -> bool:
-    """Put branches in the place of Ifs; whether there was one."""
+    """Replace Ifs by their branches; whether there was one."""
     names = set(_names(graph))
     nodes: list[onnx.NodeProto] = []
     found = False

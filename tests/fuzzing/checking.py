@@ -42,7 +42,7 @@ def check(model: onnx.ModelProto, seed: int, *, costs: int = 1, every_node: bool
     """Everything that is wrong with the optimised forms of a model.
 
     Args:
-        costs: how many cost models drawn by lot are tried besides the real ones.
+        costs: how many cost models drawn at random are tried besides the real ones.
         every_node: run every e-node as well.
     """
     expected = runs(model, seed)

@@ -29,7 +29,7 @@ def metamorphic(model: onnx.ModelProto, setting: Setting) -> Iterator[Finding]:
         return
     for name, change in CHANGES.items():
         if change is with_transposes and setting.is_by_lot:
-            continue  # layouts that nobody asked for are not tried, and may be cheap by lot
+            continue  # layouts that nobody asked for are not tried, and may be cheap by chance
         changed = change(model, np.random.default_rng(setting.seed))
         if changed is None:
             continue

@@ -1,4 +1,4 @@
-"""How one graph is optimised: cost model, rulesets, limits, extractor and objective, drawn by lot."""
+"""How one graph is optimised: cost model, rulesets, limits, extractor and objective, drawn at random."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ EXTRACTORS = (*("auto",) * 12, "draft", "exact", "ilp", "greedy-dag", "tree")
 EXACTNESSES: tuple[Exactness, ...] = ("real", "real", "finite", "bitwise")
 
 HASH = "hash:"
-"""What the name of a cost model drawn by lot begins with; its seed follows."""
+"""What the name of a cost model drawn at random begins with; its seed follows."""
 
 
 class HashCost(CostModel):
-    """A price drawn by lot for every different node, so that any side of a law may be the cheapest."""
+    """A price drawn at random for every different node, so that any side of a law may be the cheapest."""
 
     name = "hash"
     unit = "lots"
@@ -86,7 +86,7 @@ class Setting:
 
     @property
     def is_by_lot(self) -> bool:
-        """Whether prices are drawn by lot."""
+        """Whether prices are drawn at random."""
         return self.cost.startswith(HASH)
 
     @property
@@ -120,7 +120,7 @@ class Setting:
 
 
 def draw_setting(rng: np.random.Generator) -> Setting:
-    """A setting by lot: most as people use it, some at the edges."""
+    """A random setting: most as people use it, some at the edges."""
 
     def one_of(items: Any) -> Any:
         return items[int(rng.integers(len(items)))]

@@ -162,7 +162,7 @@ def _ending_before(
 
 
 def fewer_weights(model: onnx.ModelProto) -> Iterator[onnx.ModelProto]:
-    """Constants in the place of inputs are not tried; weights that are inputs as well lose that."""
+    """Constants instead of inputs are not tried; weights that are inputs as well lose that."""
     weights = {tensor.name for tensor in model.graph.initializer}
     both = [v for v in model.graph.input if v.name in weights]
     if both:

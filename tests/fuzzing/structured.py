@@ -1,4 +1,4 @@
-"""Operators that the engine understands, by its own declarations: each with operands and attributes by lot.
+"""Operators that the engine understands, by its own declarations: each with random operands and attributes.
 
 The families of motifs beside this one make what laws look for; this one leaves no operator out.
 """
@@ -94,7 +94,7 @@ def _symbol(dim: Dim) -> str:
 
 
 def _form(g: Drawing, declared: Operator, name: str, facts: list[Fact]) -> OnnxForm:
-    """The ONNX node of an operator with attributes by lot."""
+    """The ONNX node of an operator with random attributes."""
     attributes: list[Any] = []
     before: dict[str, Any] = {"op": name, "opset": g.opset}
     for kind, parameter in zip(declared.kinds, declared.names, strict=True):

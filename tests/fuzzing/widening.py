@@ -1,4 +1,4 @@
-"""A model with float64 in the place of float32, in bodies and functions as well: what it means without rounding."""
+"""A model with float64 instead of float32, in bodies and functions as well: what it means without rounding."""
 
 from __future__ import annotations
 

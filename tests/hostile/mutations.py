@@ -1,4 +1,4 @@
-"""Damage by lot: bytes of a good file are changed, or fields of its message; equal for equal seeds."""
+"""Random damage: bytes of a good file are changed, or fields of its message; equal for equal seeds."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from egraph_opt.operators.expressions import Expression, constant
 
 
 def with_parts(example: Example, by: Substitution) -> Example:
-    """An example with other expressions in the place of some, in all of its terms."""
+    """An example with other expressions instead of some, in all of its terms."""
     return replace(example, term=replaced(example.term, by))
 
 

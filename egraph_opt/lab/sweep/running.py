@@ -129,7 +129,7 @@ def run_plan(
         start_workers: is given the folder of e-graphs, which they share.
 
     Raises:
-        OutputError: there is another file in the place of the result, or no folder for it.
+        OutputError: there is another file where the result goes, or no folder for it.
         RunsError: the journal is of another sweep, or cannot be written; workers die again and again.
     """
     journal_path, folder = companion(output, ".journal"), companion(output, ".egraphs")

@@ -284,9 +284,9 @@ def _cast_to(call: Call, target: int) -> list[Fact]:
 
 # fmt: off
 SHAPE_KEEPING = (
-    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Celu", "Cos", "Cosh", "Elu",
-    "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "LogSoftmax", "Hardmax",
-    "Mish", "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Swish",
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Celu", "Cosh", "Elu",
+    "Erf", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "LogSoftmax", "Hardmax",
+    "Mish", "Selu", "Shrink", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Swish",
     "Tan", "Tanh", "ThresholdedRelu", "LRN", "LpNormalization", "MeanVarianceNormalization",
     "InstanceNormalization", "GroupNormalization", "RMSNormalization", "CumSum", "CumProd",
     "ReverseSequence", "ScatterElements", "Scatter", "ScatterND",
@@ -298,6 +298,16 @@ SHAPE_KEEPING = (
 def _shape_keeping(call: Call) -> list[Fact]:
     """The first output is typed as the first input."""
     return [Fact(call.fact(0).dtype, call.shape(0))]
+
+
+NOT_ROUNDED = {"Exp": (0.0, 1.0), "Cos": (0.0, 1.0), "Log": (1.0, 0.0), "Sigmoid": (0.0, 0.5)}
+"""A number of which the value of a function is no rounded one, and that value: kernels agree about it."""
+
+
+@formula(*NOT_ROUNDED)
+def _of_one_number(call: Call) -> list[Fact]:
+    known, value = NOT_ROUNDED[call.op_type]
+    return elementwise(call, lambda dtype, item: value if dtype in FLOATS and item == known else None)
 
 
 @formula("IsNaN", "IsInf")

@@ -134,8 +134,8 @@ def test_a_maximum_beyond_the_limit_is_a_maximum_of_maxima(
     x: Dims, kernel: list[int], more: dict[str, Any]
 ) -> None:
     result = outcome(_pools(x, ("MaxPool", kernel, more)), "ascend")
-    windows = _windows(result.model)
-    assert len(windows) >= 2
+    windows, kinds = _windows(result.model), [node.op_type for node in result.model.graph.node]
+    assert len(windows) + kinds.count("ReduceMax") >= 2, "windows side by side are reduced"
     assert all(max(w) <= LIMITS["pool_kernel"] and math.prod(w) <= LIMITS["pool_window"] for w in windows)
     assert result.report.cost.after < 0.5 * result.report.cost.before
 

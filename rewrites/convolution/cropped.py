@@ -1,6 +1,7 @@
 """What is cut off a convolution is not computed.
 
 Slice(Conv(x, W, b)) -> Conv(x, W, b) with smaller pads, and larger strides where pixels are left out
+Slice(f(Conv(x, W, b))) -> f(Conv(x, W, b))                  likewise
 Slice(ConvTranspose(x, W, b)) -> ConvTranspose(x, W, b) with larger pads
 Conv(Slice(x), W, b) -> Conv(x, W, b) with larger strides        for a kernel of 1
 
@@ -11,13 +12,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
-from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Slices, Tensor
-from egraph_opt.operators import ConvWindow, conv, conv_transpose, none, slice_
+from egraph_opt.laws.algebra import relu, varies
+from egraph_opt.laws.sorts import Settings, Slices, String, Tensor
+from egraph_opt.operators import ConvWindow, cast, conv, conv_transpose, none, slice_
+from egraph_opt.rewrites.conditions.operands import function_of, functions
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 from egraph_opt.rewrites.slicing.slice import dim_at, taken_by
@@ -143,6 +146,34 @@ def slice_of_pixels(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices):
     smaller = cropped(u, s, y)
     known = (kernel(has_room(x, w, smaller)), guard(varies(x)))
     yield rewrite(slice_(y, s), conv(x, w, b, smaller), *known, because=ONE_WAY)
+
+
+def _function_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b = g.input(("N", 4, 6, 5)), g.random(5, 4, 3, 3), g.random(5)
+    made = conv(x, w, b, RING)
+    yield from g.all_fire(
+        slice_(relu(made), ((2, 1, 5, 1),)),
+        slice_(relu(made), ((2, 0, None, 2), (3, 0, None, 2))),
+        slice_(cast(made, TensorProto.FLOAT16), ((2, 0, 6, 3),)),
+    )
+    yield from g.near_misses(
+        (slice_(relu(made), ((2, 2, 6, 1),)), "more than its pads make"),
+        (slice_(relu(made), ((1, 0, 4, 1),)), "channels"),
+        (slice_(relu(relu(made) + g.input((5,))), ((2, 1, 5, 1),)), "something else is between"),
+    )
+
+
+@law(examples=_function_examples, uses=(functions,))
+def slice_of_function_of_pixels(
+    x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices, op: String, f: Settings
+):  # fmt: skip
+    """Slice(f(Conv(x, W, b))) = f(Conv(x, W, b)) with the window of `slice_of_pixels`"""
+    y = conv(x, w, b, u)
+    smaller = cropped(u, s, y)
+    known = (kernel(has_room(x, w, smaller)), guard(varies(x)))
+    part = function_of(op, f, conv(x, w, b, smaller))
+    yield rewrite(slice_(function_of(op, f, y), s), part, *known, because=ONE_WAY)
 
 
 def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:

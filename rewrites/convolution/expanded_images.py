@@ -1,6 +1,7 @@
 """A kernel of one element sees an image that is the same everywhere once.
 
 Conv(Expand(x), W, b) -> Expand(Conv(x, W, b))
+Conv(Expand(x), W, b) -> Conv(x, ReduceSum(W), b)                where it is one channel that is repeated
 Conv(Concat(.., Expand(x), ..), W, b) -> Conv(Concat(..), U, b) + Conv(Expand(x), V)   for parts U, V of W
 
 The pooled branch of ASPP and PointNet's global features are joined with images like this.  Beside an operand
@@ -11,13 +12,26 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.sorts import Dims, Int, Number, Slices, Tensor, Tensors
-from egraph_opt.operators import ConvWindow, concat, conv, expand, expand_to, literal, none, shape_of, slice_
+from egraph_opt.operators import (
+    ConvWindow,
+    concat,
+    conv,
+    expand,
+    expand_to,
+    literal,
+    none,
+    reduce,
+    shape_of,
+    slice_,
+)
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import joint
+from egraph_opt.rewrites.conditions.channels import LARGEST, is_float_constant, known_elements, static_shape
 from egraph_opt.rewrites.conditions.operands import moved, moves
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.resized import looks_at_one
@@ -89,6 +103,48 @@ def past_point_kernel(x: Tensor, w: Tensor, b: Tensor, t: Tensor, dims: Dims, u:
     both = around_channels(x, t)
     target = concat(listed(slice_(t, both[0]), literal(ONE), slice_(t, both[1])), 0)
     yield rewrite(conv(expand_to(x, t), w, b, u), expand_to(once, target), *known, because=why)
+
+
+# --- channels -------------------------------------------------------------------------------------------
+
+
+@hosted()
+def is_repeated_channel(x: Fact, wide: Fact, w: Fact, window: ConvWindow) -> bool:
+    """One channel of an image is seen as several, of whose weights the sums overflow nowhere."""
+    if x.shape is None or wide.shape is None or (x.rank or 0) < 3 or x.rank != wide.rank or window.group != 1:
+        return False
+    ends = zip((x.shape[0], *x.shape[2:]), (wide.shape[0], *wide.shape[2:]), strict=True)
+    if x.shape[1] != 1 or wide.shape[1] == 1 or not all(symbolic.known_equal(a, b) for a, b in ends):
+        return False
+    known, dims = known_elements(w), static_shape(w)
+    small = not known or max(map(abs, known)) * (dims or (0, 1))[1] <= LARGEST.get(w.dtype, 0.0)
+    return is_float_constant(w) and small
+
+
+def _repeated(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b = g.input(("N", 1, 5, "L")), g.random(4, 3, 3, 3), g.random(4)
+    wide = expand(x, (1, 3, 1, 1))
+    line = expand(g.input((2, 1, 6)), (1, 2, 1))
+    yield from g.all_fire(
+        conv(wide, w, b, RING),
+        conv(wide, w, none(), ConvWindow((2, 1), (0,) * 4, (1, 1))),
+        conv(line, g.random(4, 2, 1), none(), ConvWindow((1,), (0, 0), (1,))),
+    )
+    yield from g.near_misses(
+        (conv(wide, g.random(6, 1, 3, 3), none(), ConvWindow((1, 1), (1,) * 4, (1, 1), 3)), "groups"),
+        (conv(wide, g.input((4, 3, 3, 3)), b, RING), "the weight varies"),
+        (conv(expand(g.input(("N", 1, 1, "L")), (1, 3, 5, 1)), w, b, RING), "pixels are repeated, too"),
+        (conv(wide, g.constant(np.full((4, 3, 3, 3), 2e38, np.float32)), b, RING), "the sum overflows"),
+    )
+
+
+@law(kind="fuse", examples=_repeated)
+def of_repeated_channel(x: Tensor, w: Tensor, b: Tensor, dims: Dims, u: ConvWindow):
+    """Conv(Expand(x), W, b) = Conv(x, ReduceSum(W), b) for one channel that is repeated"""
+    wide, whole = expand(x, dims), reduce("ReduceSum", w, (1,), 1)
+    known = is_repeated_channel(x, wide, w, u)
+    yield rewrite(conv(wide, w, b, u), conv(x, whole, b, u), known, because="the sum forgets its parts")
 
 
 # --- beside others --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws import Operands, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
-from egraph_opt.operators import reshape, transpose
+from egraph_opt.operators import reduce, reshape, transpose
 from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.transposes.composition import is_identity
 
@@ -54,7 +54,17 @@ def before(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | No
 
     None where the view splits no axis or joins some, or nothing is left to transpose.
     """
-    if x.const or not x.is_symbolic or not x.shape or 0 in x.shape or len(x.shape) != len(p):
+    return None if x.const else _before(p, x, dims)
+
+
+@hosted()
+def before_of_constant(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | None:
+    """As `before`, of a constant."""
+    return _before(p, x, dims) if x.const else None
+
+
+def _before(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | None:
+    if not x.is_symbolic or not x.shape or 0 in x.shape or len(x.shape) != len(p):
         return None
     split = groups(tuple(x.shape[axis] for axis in p), dims)
     if split is None or not divides(split):
@@ -99,6 +109,10 @@ def _view_examples(rng):
         term = reshape(transpose(reshape(g.input(source), shape), perm), dims)
         yield g.fires(term) if fires else g.near_miss(term, why="the view does not split axes only")
     yield g.near_miss(reshape(transpose(g.input((4, 3)), (1, 0)), (3, 2, 2)), why="it would meet no view")
+    g = Operands(rng)
+    c = g.random(5, 6)
+    turned, parted = reshape(transpose(c, (1, 0)), (2, 3, 5)), reshape(c, (5, 2, 3))
+    yield g.fires(turned * g.input(("N", 3, 1)) + reduce("ReduceSum", parted, (0, 1, 2), 0))
     x = transpose(g.input((5, 2, 6)), (1, 2, 0))
     yield g.fires(transpose(reshape(x, (2, 3, 2, 5)), (1, 2, 3, 0)))
     yield g.near_miss(transpose(reshape(x, (2, 3, 2, 5)), (1, 3, 2, 0)), why="3 and 2 are parted")
@@ -120,6 +134,9 @@ def view_before(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation, e
     yield rewrite(reshape(transpose(x, p), d), moved, guard(eq(x, reshape(y, e))), inverse="view_before")
     back = reshape(transpose(x, last[0]), last[1])
     yield rewrite(transpose(reshape(x, d), p), back, guard(eq(x, transpose(y, q))), inverse="view_before")
+    known = before_of_constant(p, x, d)  # without end where one constant has two names
+    view = reshape(x, known[0])
+    yield rewrite(reshape(transpose(x, p), d), transpose(view, known[1]), guard(view), inverse="view_before")
 
 
 @hosted()

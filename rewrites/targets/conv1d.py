@@ -18,6 +18,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, conv_transpose, global_pool, pool
 from egraph_opt.rewrites.conditions.image_rows import DEMAND, SHARED, lift, lower, unsqueeze, view, viewed_as
+from egraph_opt.rewrites.conditions.windows import starts_inside
 
 
 @hosted()
@@ -57,15 +58,16 @@ def _same(operand: Any) -> Any:
     return operand
 
 
-def lifting(law_name: str, x: Tensor, of: Any) -> Iterator[Any]:
+def lifting(law_name: str, x: Tensor, of: Any, *known: Any) -> Iterator[Any]:
     """f(x) = Squeeze(f'(Unsqueeze(x))), and f'(Unsqueeze(x)) = Unsqueeze(f(x)).
 
     Args:
         of: makes f or f' of an operand, and of what becomes of the kernel and of the window.
+        known: what else has to hold.
     """
     y, z = of(x, _same, _same), of(unsqueeze(x), _same, _same)
-    yield rewrite(y, viewed_as(y, of(lift(x), lift, image_window)), DEMAND, inverse=law_name)
-    yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), inverse=law_name)
+    yield rewrite(y, viewed_as(y, of(lift(x), lift, image_window)), DEMAND, *known, inverse=law_name)
+    yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), *known, inverse=law_name)
 
 
 @law("conv1d", numerics="reassociates", **SHARED)
@@ -85,7 +87,7 @@ def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
 @law("conv1d", numerics="reassociates", **SHARED)
 def lift_pool(x: Tensor, k: String, u: PoolWindow):
     """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))"""
-    yield from lifting("lift_pool", x, lambda v, _, window: pool(k, v, window(u)))
+    yield from lifting("lift_pool", x, lambda v, _, window: pool(k, v, window(u)), starts_inside(u))
 
 
 @law("conv1d", numerics="reassociates", **SHARED)

@@ -142,6 +142,8 @@ def rows_of(x: Fact, dims: Dims) -> Dims | None:
         return None
     if is_one_node(x.shape, dims) and not refuses(x.shape, dims):
         return None
+    if without_ones(x.shape) == without_ones(dims):
+        return None  # a Squeeze and an Unsqueeze say it
     rows = (symbolic.product(dims[:-1]), last)
     axis = flattened_axis(x.shape, rows)
     return rows if axis is not None and axis < len(x.shape) - 1 and in_one(_below(rows, dims), dims) else None

@@ -2,6 +2,8 @@
 
 Where(Not(c), x, y) -> Where(c, y, x)
 Not(x < y) = x >= y, likewise the other comparisons        integers: NaN compares as false with everything
+Not(c) and Not(d) = Not(c or d)         Not(Not(c) and d) = c or Not(d)         likewise the other way round
+(c and d) and d = c and d               likewise with or
 Cast(c) == 0 -> Not(c)        Cast(c) == 1 -> c        Cast(c) > 0 -> c
 """
 
@@ -33,6 +35,62 @@ def where_not(c: Tensor, x: Tensor, y: Tensor):
     """
     negated = where(apply_unary("Not", c), x, y)
     yield rewrite(negated, where(c, y, x), because="every condition would be negated, without end")
+
+
+OTHER = {"And": "Or", "Or": "And"}
+"""What a conjunction becomes where its conditions are negated."""
+
+
+@hosted()
+def turned_round(op: str) -> Name | None:
+    """The other one of And and Or."""
+    return OTHER.get(op)
+
+
+@hosted()
+def is_a_junction(op: str) -> bool:
+    return op in OTHER
+
+
+def _conditions(g: Operands) -> tuple[Tensor, Tensor]:
+    return g.input(("N", 4), TensorProto.BOOL), g.input((4,), TensorProto.BOOL)
+
+
+def _negations(rng: np.random.Generator) -> Iterator[Example]:
+    for op in OTHER:
+        g = Operands(rng)
+        c, d = _conditions(g)
+        negated = apply_unary("Not", c)
+        yield g.fires(binary(op, negated, apply_unary("Not", d)))
+        yield g.fires(apply_unary("Not", binary(op, d, negated)))
+        yield g.near_miss(binary(op, negated, d), why="one is negated, and the whole is not")
+        yield g.near_miss(apply_unary("Not", binary("Xor", negated, d)), why="that one is of another kind")
+
+
+@law("conditions", numerics="bitwise", kind="merge", examples=_negations, uses=(either_side,))
+def negated_together(op: String, c: Tensor, d: Tensor, k: Int):
+    """Not(c) and Not(d) = Not(c or d), Not(Not(c) and d) = c or Not(d), and likewise the other way round"""
+    negated, other, fewer = apply_unary("Not", c), turned_round(op), "there are fewer negations"
+    both = binary(op, negated, apply_unary("Not", d))
+    yield rewrite(both, apply_unary("Not", binary(other, c, d)), because=fewer)
+    moved = beside(other, c, apply_unary("Not", d), k)
+    yield rewrite(apply_unary("Not", beside(op, negated, d, k)), moved, because=fewer)
+
+
+def _repeated(rng: np.random.Generator) -> Iterator[Example]:
+    for op in OTHER:
+        g = Operands(rng)
+        c, d = _conditions(g)
+        yield from g.all_fire(binary(op, binary(op, c, d), d), binary(op, c, binary(op, d, c)))
+        yield g.near_miss(binary(op, binary(OTHER[op], c, d), d), why="one of each")
+    yield g.near_miss(binary("Xor", binary("Xor", c, d), d), why="twice is never")
+
+
+@law("conditions", numerics="bitwise", kind="eliminate", examples=_repeated, uses=(either_side,))
+def asked_twice(op: String, c: Tensor, d: Tensor, k: Int, n: Int):
+    """(c and d) and d = c and d, likewise with or"""
+    once = beside(op, d, c, k)
+    yield rewrite(beside(op, d, once, n), once, is_a_junction(op), because="forgets that it was asked twice")
 
 
 @hosted()

@@ -4,6 +4,8 @@ Reshape(Transpose_p(x)) = Transpose_q(Reshape(x))      where the view splits axe
 Transpose_q(Reshape(x)) -> Reshape(Transpose_p(x))     where the view joins axes
 """
 
+from collections.abc import Callable
+
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws import Operands, eq, guard, hosted, law, rewrite
@@ -44,8 +46,12 @@ def divides(split: list[Shape]) -> bool:
 
     A view that moves axes of 1 is neither: a tensor has as many of these views as places for them.
     """
-    several = any(sum(dim != 1 for dim in group) > 1 for group in split)
-    return several or sum(map(len, split)) > len(split)
+    return parts_one(split) or sum(map(len, split)) > len(split)
+
+
+def parts_one(split: list[Shape]) -> bool:
+    """An axis becomes several of more than one element."""
+    return any(sum(dim != 1 for dim in group) > 1 for group in split)
 
 
 @hosted()
@@ -54,20 +60,22 @@ def before(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | No
 
     None where the view splits no axis or joins some, or nothing is left to transpose.
     """
-    return None if x.const else _before(p, x, dims)
+    return None if x.const else _before(p, x, dims, divides)
 
 
 @hosted()
 def before_of_constant(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | None:
-    """As `before`, of a constant."""
-    return _before(p, x, dims) if x.const else None
+    """As `before`, of a constant of which the view parts an axis."""
+    return _before(p, x, dims, parts_one) if x.const else None
 
 
-def _before(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | None:
+def _before(
+    p: Permutation, x: Fact, dims: Dims, asked: Callable[[list[Shape]], bool]
+) -> tuple[Dims, Permutation] | None:
     if not x.is_symbolic or not x.shape or 0 in x.shape or len(x.shape) != len(p):
         return None
     split = groups(tuple(x.shape[axis] for axis in p), dims)
-    if split is None or not divides(split):
+    if split is None or not asked(split):
         return None
     starts: dict[int, int] = {}
     moved: list[Dim] = []

@@ -2,6 +2,7 @@
 
 ArgMax(Softmax(x)) -> ArgMax(x) along the same axis, ArgMin(LogSoftmax(x)) likewise
 ArgMax(x) -> Cast(x[1] > x[0]) of two elements, ArgMin likewise
+Squeeze(ArgMax(x)) = ArgMax(x) without the axis
 GatherElements(x, ArgMax(x)) -> ReduceMax(x)      also where the axis was dropped and is there again
 """
 
@@ -16,6 +17,7 @@ from egraph_opt.laws.sorts import Axis, Dims, Flag, Name, Slices, String, Tensor
 from egraph_opt.operators import arg_reduce, binary, cast, gather_elements, reduce, reshape, slice_, softmax
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.reductions.greatest import alone
+from egraph_opt.rewrites.reductions.reduction import drops, without_axes
 
 
 @hosted()
@@ -40,6 +42,24 @@ def of_softmax(x: Tensor, arg: String, kind: String, axis: Axis, keepdims: Flag,
     place = arg_reduce(arg, softmax(kind, x, axis), axis, keepdims, last)
     plain = arg_reduce(arg, x, axis, keepdims, last)
     yield rewrite(place, plain, keeps_order(kind, arg), because="the Softmax is work for nothing")
+
+
+# --- the axis -------------------------------------------------------------------------------------------
+
+
+@law("arg_max", numerics="bitwise", kind="split", source="ONNX")
+def drop_axis_later(kind: String, x: Tensor, a: Axis, last: Flag):
+    """ArgMax_a(x) without the kept axis = Reshape(ArgMax_a(x) with it)"""
+    kept = reshape(arg_reduce(kind, x, a, 1, last), without_axes(x, alone(a)))
+    yield rewrite(arg_reduce(kind, x, a, 0, last), kept, inverse="drop_axis_at_once")
+
+
+@law("arg_max", numerics="bitwise", kind="fuse", source="ONNX")
+def drop_axis_at_once(kind: String, x: Tensor, a: Axis, last: Flag, d: Dims):
+    """Squeeze_a(ArgMax_a(x) with the kept axis) = ArgMax_a(x) without"""
+    kept = reshape(arg_reduce(kind, x, a, 1, last), d)
+    without = drops(d, x, alone(a))
+    yield rewrite(kept, arg_reduce(kind, x, a, 0, last), without, inverse="drop_axis_later")
 
 
 # --- two elements ---------------------------------------------------------------------------------------

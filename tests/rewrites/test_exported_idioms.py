@@ -56,3 +56,21 @@ def test_one_channel_that_is_repeated_is_seen_once(opset: int, cost: str) -> Non
     wide = g.add("Concat", "x", "x", "x", axis=1)
     y = g.add("Relu", g.add("Conv", wide, g.weight(8, 3, 3, 3), strides=[2, 2]))
     assert check_settled(g.model(y, opset=opset), cost) == {"Conv": 1, "Relu": 1}
+
+
+@OPSETS
+def test_running_sums_of_others_are_one_operator(opset: int) -> None:
+    """As `cumsum(x) - x`, and from the other end `sum(x) - cumsum(x) + x`."""
+    g = Graph(x=["N", 16, 4])
+    sums = g.add("CumSum", "x", g.constant(1))
+    whole = g.add("ReduceSum", "x", g.constant([1])) if opset >= 13 else g.add("ReduceSum", "x", axes=[1])
+    back = g.add("Add", g.add("Sub", whole, sums), "x")
+    assert check_settled(g.model(g.add("Sub", sums, "x"), back, opset=opset)) == {"CumSum": 2}
+
+
+@OPSETS
+def test_places_forget_the_axis_at_once(opset: int) -> None:
+    g = Graph(x=["N", 7, 4])
+    place = g.add("ArgMax", "x", axis=1, keepdims=1)
+    y = g.add("Squeeze", place, g.constant([1])) if opset >= 13 else g.add("Squeeze", place, axes=[1])
+    assert check_settled(g.model(y, opset=opset, dtypes={y: TensorProto.INT64})) == {"ArgMax": 1}

@@ -74,3 +74,20 @@ def test_places_forget_the_axis_at_once(opset: int) -> None:
     place = g.add("ArgMax", "x", axis=1, keepdims=1)
     y = g.add("Squeeze", place, g.constant([1])) if opset >= 13 else g.add("Squeeze", place, axes=[1])
     assert check_settled(g.model(y, opset=opset, dtypes={y: TensorProto.INT64})) == {"ArgMax": 1}
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+def test_heads_that_are_joined_with_the_batch_are_transposed_once(opset: int) -> None:
+    """torch.nn.MultiheadAttention(batch_first=True) puts tokens in front, and its heads beside the batch."""
+    g = Graph(q=[2, 8, 32], k=[2, 8, 32], v=[2, 8, 32])
+    q, k, v = (
+        g.add(
+            "Transpose",
+            g.add("Reshape", g.add("Transpose", x, perm=[1, 0, 2]), g.constant([8, 8, 8])),
+            perm=p,
+        )
+        for x, p in (("q", [1, 0, 2]), ("k", [1, 2, 0]), ("v", [1, 0, 2]))
+    )
+    weights = g.add("Softmax", g.add("MatMul", q, k), axis=-1 if opset >= 13 else 2)
+    counts = check_settled(g.model(g.add("MatMul", weights, v), opset=opset), "ascend")
+    assert counts["Transpose"] == 3

@@ -13,6 +13,8 @@ from egraph_opt.forking import cached_property
 
 Array = npt.NDArray[Any]
 
+NORMALIZATIONS = frozenset(("InstanceNormalization", "LayerNormalization"))
+
 LARGE = 1e6
 """Constants from here on are large for what they are multiplied with."""
 
@@ -53,20 +55,22 @@ def computed_from(given: Sequence[Array], constants: Sequence[Array]) -> Iterato
 
 
 def before_subtracted(model: onnx.ModelProto, values: Mapping[str, Array]) -> Iterator[Array]:
-    """What onnxruntime's InstanceNormalization subtracts the mean from: images that are divided already,
-    which of one that hardly varies are far greater than the result.
+    """What normalizations divide before they subtract the mean, or might as well: the error of an operand
+    grows like that, and where it hardly varies, this is far greater than the result.
 
     Args:
         values: all that is in the model, by name.
     """
     for node in model.graph.node:
-        if node.op_type == "InstanceNormalization":
-            x, scale = (values[name].astype(np.float64) for name in node.input[:2])
-            epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
-            spatial = tuple(range(2, x.ndim))
-            if x.size:
-                divided = np.abs(x).max(spatial) * scale / np.sqrt(x.var(spatial) + epsilon)
-                yield np.where(np.isfinite(divided), divided, 0)
+        if node.op_type not in NORMALIZATIONS or not values[node.input[0]].size:
+            continue
+        x, scale = (values[name].astype(np.float64) for name in node.input[:2])
+        given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        first = 2 if node.op_type == "InstanceNormalization" else given.get("axis", -1) % x.ndim
+        axes = tuple(range(first, x.ndim))
+        spread = np.sqrt(x.var(axes) + given.get("epsilon", 1e-5))
+        divided = np.abs(x).max(axes) * np.abs(scale).max(initial=0) / spread
+        yield np.where(np.isfinite(divided), divided, 0)
 
 
 def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.bool_]:

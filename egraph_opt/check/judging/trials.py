@@ -20,7 +20,7 @@ from egraph_opt.check.feeds.kinds import ORDINARY, Kind
 from egraph_opt.check.feeds.roles import counts_too_far, element_types
 from egraph_opt.check.feeds.sizes import ends_of_slices, most_elements, numbers_of_dims, sizes_of, symbols
 from egraph_opt.check.feeds.underflow import adds_nothing
-from egraph_opt.check.judging.computed import Computed, before_subtracted, computed_from
+from egraph_opt.check.judging.computed import NORMALIZATIONS, Computed, before_subtracted, computed_from
 from egraph_opt.check.judging.excuses import are_alike
 from egraph_opt.check.judging.onnx_checker import assert_valid
 from egraph_opt.check.judging.outcomes import Tally, Trial
@@ -204,7 +204,7 @@ class Original:
 
     def _divided(self, feeds: Feeds) -> list[Any]:
         """See `before_subtracted`; nothing where the reference does not run."""
-        if all(node.op_type != "InstanceNormalization" for node in self.model.graph.node):
+        if all(node.op_type not in NORMALIZATIONS for node in self.model.graph.node):
             return []
         try:
             return list(before_subtracted(self.model, self.reference.on_the_way(feeds)))

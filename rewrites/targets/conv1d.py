@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from egraph_opt.laws import guard, hosted, law, rewrite
+import numpy as np
+
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, conv_transpose, global_pool, pool
@@ -63,11 +65,11 @@ def lifting(law_name: str, x: Tensor, of: Any, *known: Any) -> Iterator[Any]:
 
     Args:
         of: makes f or f' of an operand, and of what becomes of the kernel and of the window.
-        known: what else has to hold.
+        known: what else has to hold of f.
     """
     y, z = of(x, _same, _same), of(unsqueeze(x), _same, _same)
     yield rewrite(y, viewed_as(y, of(lift(x), lift, image_window)), DEMAND, *known, inverse=law_name)
-    yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), *known, inverse=law_name)
+    yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), inverse=law_name)
 
 
 @law("conv1d", numerics="reassociates", **SHARED)
@@ -84,7 +86,17 @@ def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     )
 
 
-@law("conv1d", numerics="reassociates", **SHARED)
+def _pools(rng: np.random.Generator) -> Iterator[Example]:
+    for pads, rounds_up, fires in (((2, 3), 0, True), ((0, 0), 1, True), ((0, 3), 1, False)):
+        g = Operands(rng)
+        row = pool("MaxPool", g.input((1, 1, 6)), PoolWindow((6,), (6,), pads, (1,), rounds_up))
+        if fires:
+            yield g.fires(row, lift_conv1d=1)
+        else:
+            yield g.near_miss(row, "a window begins on the pads", lift_conv1d=1)
+
+
+@law("conv1d", numerics="reassociates", examples=_pools, **SHARED)
 def lift_pool(x: Tensor, k: String, u: PoolWindow):
     """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))"""
     yield from lifting("lift_pool", x, lambda v, _, window: pool(k, v, window(u)), starts_inside(u))

@@ -35,12 +35,13 @@ def _positions(rng: np.random.Generator) -> Iterator[Example]:
     i, target = g.input((1, "L"), INT64), shape_of(like, 0, 2)
     yield g.fires(y + gather(rows, expand_to(i, target), 0))
     yield g.fires(gather(rows, expand_to(g.input(("L",), INT64), target), 0) * y)
+    one = g.input((1, 5), INT64)
     columns, few = g.input((3, 5)), g.input((1,), INT64)
     yield g.fires(gather(columns, expand(few, (4,)), 1) - g.input((3, 4)))
     yield from g.near_misses(
         (gather(rows, expand_to(i, target), 0) + g.input((4,)), "y brings no batch"),
         (gather(columns, expand(few, (3, 1)), 1) + g.input((3, 3, 1)), "an axis more, behind another one"),
-        (binary("PRelu", gather(rows, expand_to(i, target), 0), y), "a slope may not widen"),
+        (binary("PRelu", gather(rows, expand(one, (3, 1)), 0), g.input((3, 5, 4))), "a slope may not widen"),
     )
 
 

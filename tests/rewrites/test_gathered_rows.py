@@ -40,5 +40,6 @@ def pooled(batch: int | str, opset: int = 17, *, flat: bool = False) -> onnx.Mod
 def test_one_token_of_each_text_is_all_that_is_computed(batch: int | str, flat: bool) -> None:
     counts = check_settled(pooled(batch, flat=flat), "ascend")
     products = Counter(MatMul=2, Add=1) if batch == "N" else Counter(MatMul=1, Gemm=1)
-    taken = Counter(ArgMax=1, Unsqueeze=1, GatherND=1)
-    assert counts == products + taken + Counter(Relu=1, LayerNormalization=1)
+    taken = Counter(ArgMax=1, GatherND=1)
+    views = Counter({name: counts[name] for name in ("Squeeze", "Unsqueeze")})
+    assert counts - views == products + taken + Counter(Relu=1, LayerNormalization=1)

@@ -38,12 +38,15 @@ def reason_of_the_machine(error: Exception, model: onnx.ModelProto) -> str:
 
 
 def nearer(a: Array, meant: Array, b: Array) -> Array:
-    """Of each element what a term answers, or what it is meant to: which of them `b` is nearer to."""
+    """Of each element what a term answers, or what it is meant to: which of them `b` is nearer to; `b` itself
+    where that is no farther from what is meant than the term is at worst."""
     if a.dtype.kind != "f" or not a.shape == meant.shape == b.shape:
         return a
     with np.errstate(all="ignore"):
         x, y, z = (each.astype(np.float64) for each in (a, meant, b))
-        return np.where(np.abs(z - y) < np.abs(z - x), meant, a)
+        near, errors = np.where(np.abs(z - y) < np.abs(z - x), meant, a), np.abs(x - y)
+        worst = float(errors[np.isfinite(errors)].max(initial=0))
+        return np.where(np.abs(z - y) <= worst, b, near) if worst else near
 
 
 def is_beyond_rounding(a: Any, b: Any, dtype: np.dtype[Any]) -> bool:

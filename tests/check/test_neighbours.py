@@ -77,15 +77,12 @@ def test_alike_inputs_differ_by_the_least_there_is_or_not_at_all() -> None:
 
 
 def test_an_operator_under_another_name_has_settings_of_its_own() -> None:
-    named = {
-        term.arguments[0].head.value: term for term in map(_clip, (made() for made in of_names(example())))
-    }
-    assert named["Clip"].arguments[1].head.value == (("max", 6.0), ("min", 0.0)), (
-        "where another one is renamed"
-    )
-    assert named["Relu"].arguments[1].head.value == ()
-    assert [name for name, _ in named["Gelu"].arguments[1].head.value] == ["approximate"]
+    found = (_function(made()).arguments for made in of_names(example()))
+    settings = {name.head.value: given.head.value for name, given, _ in found}
+    assert settings["Clip"] == (("max", 6.0), ("min", 0.0)), "where another operator is renamed"
+    assert settings["Relu"] == ()
+    assert [name for name, _ in settings["Gelu"]] == ["approximate"]
 
 
-def _clip(given: Example) -> Expression:
+def _function(given: Example) -> Expression:
     return next(p for p in parts(given.term) if isinstance(p.head, Function) and p.head.name == "unary")

@@ -269,7 +269,8 @@ def saturation_of(law: Law, witness: Any, opset: int, rounds: int = 1) -> Satura
 
 
 def _lowered(witness: Any, opset: int) -> Iterator[Lowered]:
-    """A witness as it is read from a model, unless it has operators of targets; as in examples."""
+    """A witness as a model is read, which none with operators of targets is, and then as examples are, in
+    which nothing is folded."""
     roots, terms = concrete(witness, opset)
     model = model_of(roots, terms)
     if not any(node.domain for node in model.graph.node):

@@ -18,6 +18,7 @@ from egraph_opt.facts.dtypes import BOOL, FLOATS
 from egraph_opt.facts.fact import SMALL, UNKNOWN, Dim, Element, Fact, Shape
 
 from .call import Call, ContradictionError, formula
+from .float_ranges import ANY, interval_of
 from .numbers import Array, array, cast, comparison_of, divide, modulo, numpy_type, with_data
 
 Scalar = Element | float
@@ -168,10 +169,24 @@ LOGIC: dict[str, Callable[..., bool]] = {
 }
 
 
-@formula(*(op for op in SAME_TYPE if op not in ("Pow", "PRelu")))
+@formula(*(op for op in SAME_TYPE if op not in ("Mul", "Pow", "PRelu")))
 def _same_type(call: Call) -> list[Fact]:
     # Before opset 7 broadcasting was an attribute with an axis.
     return elementwise(call, SAME_TYPE[call.op_type]) if call.opset >= 7 else []
+
+
+@formula("Mul")
+def _mul(call: Call) -> list[Fact]:
+    made = _same_type(call)
+    if made and any(call.fact(k).splat == 0 and _is_positive(call.fact(1 - k)) for k in (0, 1)):
+        return [with_data(made[0], splat=0.0)]
+    return made
+
+
+def _is_positive(x: Fact) -> bool:
+    """All elements are finite and above 0, so that 0.0 times x is 0.0: not -0.0, and not NaN."""
+    low, high, may_be_nan = interval_of(x) or ANY
+    return low > 0 and high < math.inf and not may_be_nan
 
 
 @formula("Pow")

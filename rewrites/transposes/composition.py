@@ -5,9 +5,12 @@ Transpose_identity(x) = x
 f(Transpose_p(x)) = Transpose_p(f(x))
 """
 
-from egraph_opt.facts.fact import Fact
+from itertools import combinations
+from typing import NamedTuple, Self
+
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import equal, hosted, laws_of, rewrite
-from egraph_opt.laws.sorts import Permutation, Settings, String, Tensor
+from egraph_opt.laws.sorts import Dims, Permutation, Settings, String, Tensor
 from egraph_opt.operators import transpose, unary
 
 law = laws_of("transpose", numerics="bitwise", serves="traffic")
@@ -28,16 +31,49 @@ def invert(p: Permutation) -> Permutation | None:
     return tuple(map(p.index, range(len(p)))) if sorted(p) == list(range(len(p))) else None
 
 
-def with_ones_in_order(x: Fact, p: Permutation) -> Permutation:
-    """Of all permutations that do to x what p does, the one that keeps axes of one element in their order.
+def moves_ones_only(dims: Shape, p: Permutation) -> bool:
+    """A transpose by p of what has these dims is a view: axes of other than one element keep their order.
 
-    >>> with_ones_in_order(Fact("float32", (1, 1, "N", 1)), (3, 2, 0, 1))
+    >>> moves_ones_only((1, "N", 3), (1, 0, 2)), moves_ones_only((1, "N", 3), (2, 0, 1))
+    (True, False)
+    """
+    moved = [axis for axis in p if dims[axis] != 1]
+    return moved == sorted(moved)
+
+
+def ones_in_order(dims: Shape, p: Permutation) -> Permutation:
+    """Of all permutations that do what p does to such dims, the one that keeps axes of 1 in their order.
+
+    >>> ones_in_order((1, 1, "N", 1), (3, 2, 0, 1))
     (0, 2, 1, 3)
     """
-    if x.shape is None or len(x.shape) != len(p):
-        return p
-    ones = iter(axis for axis, dim in enumerate(x.shape) if dim == 1)
-    return tuple(next(ones) if x.shape[axis] == 1 else axis for axis in p)
+    ones = iter(axis for axis, dim in enumerate(dims) if dim == 1)
+    return tuple(next(ones) if dims[axis] == 1 else axis for axis in p)
+
+
+def with_ones_in_order(x: Fact, p: Permutation) -> Permutation:
+    """The same of the dims of x, as far as they are known."""
+    return p if x.shape is None or len(x.shape) != len(p) else ones_in_order(x.shape, p)
+
+
+class Turned(NamedTuple):
+    """The dims of a view, and a transpose of it."""
+
+    dims: Dims
+    turn: Permutation
+
+    def simplest(self) -> Self:
+        """The same as a view alone, if it is one; else with axes of 1 in order."""
+        if moves_ones_only(self.dims, self.turn):
+            return self._replace(
+                dims=tuple(self.dims[axis] for axis in self.turn), turn=tuple(range(len(self.turn)))
+            )
+        return self._replace(turn=ones_in_order(self.dims, self.turn))
+
+    @property
+    def disorder(self) -> int:
+        """How many pairs of axes the transpose turns around."""
+        return sum(a > b for a, b in combinations(self.turn, 2))
 
 
 @hosted()

@@ -36,7 +36,7 @@ from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.float_types import in_8_bits, is_turned
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import same_rank
-from egraph_opt.rewrites.transposes.composition import invert, is_identity
+from egraph_opt.rewrites.transposes.composition import invert, is_identity, moves_ones_only
 
 law = laws_of("transpose", numerics="bitwise", kind="move", serves="traffic")
 
@@ -89,6 +89,15 @@ def padded_dims(c: Fact, p: Permutation) -> Dims | None:
 def is_moved_by(x: Fact, p: Permutation) -> bool:
     """x has the axes that a transpose of the whole result moves."""
     return x.rank == len(p)
+
+
+@hosted()
+def turns(x: Fact, p: Permutation) -> bool:
+    """Transpose_p(x) changes the order of axes that may have other than one element: it is no view.
+
+    A view is not moved to where it would be none.  A transpose that it could meet there comes out by itself.
+    """
+    return x.shape is None or not moves_ones_only(x.shape, p)
 
 
 def _constant_examples(rng):
@@ -157,18 +166,6 @@ def through_cast(x: Tensor, p: Permutation, t: DataType):
 def moved_axis(p: Permutation, axis: Axis) -> Axis:
     """The axis of x that `axis` of Transpose_p(x) is."""
     return p[axis]
-
-
-@hosted()
-def turns(x: Fact, p: Permutation) -> bool:
-    """Transpose_p(x) changes the order of axes that may have other than one element: it is no view.
-
-    A view is not moved to where it would be none.  A transpose that it could meet there comes out by itself.
-    """
-    if x.shape is None:
-        return True
-    moved = [k for k in p if x.shape[k] != 1]
-    return moved != sorted(moved)
 
 
 @hosted()

@@ -7,8 +7,6 @@ values of attention are told apart behind a Transpose.  `view_order` has views t
 """
 
 from collections.abc import Iterator
-from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,17 +16,10 @@ from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import reshape, slice_, transpose
 from egraph_opt.rewrites.conditions.view_shapes import insertions
-from egraph_opt.rewrites.transposes.composition import is_identity
+from egraph_opt.rewrites.transposes.composition import Turned, is_identity
 
 
-class Squeezed(NamedTuple):
-    """What is left of a transpose, a squeeze and a transpose: the dims of a view, and a transpose of it."""
-
-    dims: Dims
-    turn: Permutation
-
-
-def without_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Squeezed | None:
+def without_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Turned | None:
     """A view of x, and the transpose of it that is what Transpose_q does of a squeeze behind Transpose_p.
 
     A view does not tell which axes of 1 it drops: those after which least is left to transpose.
@@ -40,13 +31,8 @@ def without_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Squeeze
         kept = [axis for k, axis in enumerate(p) if k not in dropped]
         order = sorted(kept)
         turn = tuple(order.index(kept[k]) for k in q)
-        found.append(Squeezed(tuple(x.shape[axis] for axis in order), turn))
-    return min(found, key=_disorder, default=None)
-
-
-def _disorder(found: Squeezed) -> int:
-    """How many pairs of axes a transpose turns around."""
-    return sum(a > b for a, b in combinations(found.turn, 2))
+        found.append(Turned(tuple(x.shape[axis] for axis in order), turn).simplest())
+    return min(found, key=lambda each: each.disorder, default=None)
 
 
 @hosted()

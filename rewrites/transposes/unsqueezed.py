@@ -7,8 +7,6 @@ The new axis may be anywhere among those that move, which `view_order` takes for
 """
 
 from collections.abc import Iterator
-from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,17 +16,10 @@ from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import reshape, slice_, transpose
 from egraph_opt.rewrites.conditions.view_shapes import insertions
-from egraph_opt.rewrites.transposes.composition import is_identity
+from egraph_opt.rewrites.transposes.composition import Turned, is_identity
 
 
-class Unsqueezed(NamedTuple):
-    """What is left of all three: the dims of a view, and a transpose of it."""
-
-    dims: Dims
-    turn: Permutation
-
-
-def with_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Unsqueezed | None:
+def with_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Turned | None:
     """A view of x, and the transpose of it that is what Transpose_q does of an unsqueeze behind Transpose_p.
 
     Each new axis follows in the view the axis that it follows in the result.  A view does not tell which axes
@@ -40,11 +31,11 @@ def with_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Unsqueezed
     for new in insertions(tuple(x.shape[axis] for axis in p), dims):
         old = iter(p)
         source = [None if k in new else next(old) for k in range(len(dims))]
-        found.append(_placed(x.shape, [source[k] for k in q]))
-    return min(found, key=_disorder, default=None)
+        found.append(_placed(x.shape, [source[k] for k in q]).simplest())
+    return min(found, key=lambda each: each.disorder, default=None)
 
 
-def _placed(shape: Dims, result: list[int | None]) -> Unsqueezed:
+def _placed(shape: Dims, result: list[int | None]) -> Turned:
     """The view and the transpose for these axes, None where one is new, in the order of the result."""
     behind: list[list[int]] = [[] for _ in range(len(shape) + 1)]  # places in the result by axis, -1 in front
     axis = -1
@@ -53,12 +44,7 @@ def _placed(shape: Dims, result: list[int | None]) -> Unsqueezed:
         behind[axis].append(place)
     places = [place for axis in range(-1, len(shape)) for place in behind[axis]]
     dims: list[Dim] = [1 if (old := result[place]) is None else shape[old] for place in places]
-    return Unsqueezed(tuple(dims), tuple(map(places.index, range(len(places)))))
-
-
-def _disorder(found: Unsqueezed) -> int:
-    """How many pairs of axes a transpose turns around."""
-    return sum(a > b for a, b in combinations(found.turn, 2))
+    return Turned(tuple(dims), tuple(map(places.index, range(len(places)))))
 
 
 @hosted()

@@ -12,7 +12,7 @@ from egraph_opt.laws import Operands, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import reduce, reshape, transpose
 from egraph_opt.operators.terms import node
-from egraph_opt.rewrites.transposes.composition import is_identity
+from egraph_opt.rewrites.transposes.composition import moves_ones_only, ones_in_order
 
 
 def groups(before: Shape, after: Shape) -> list[Shape] | None:
@@ -83,7 +83,7 @@ def _before(
         starts[axis] = len(moved)
         moved.extend(split[axis])
     q = tuple(starts[axis] + k for axis in range(len(p)) for k in range(len(split[axis])))
-    return None if is_identity(q) else (tuple(moved), q)
+    return None if moves_ones_only(tuple(moved), q) else (tuple(moved), ones_in_order(tuple(moved), q))
 
 
 @hosted()
@@ -100,7 +100,7 @@ def behind(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims] | No
     owner = [axis for axis, group in enumerate(split) for _ in group]
     p = tuple(dict.fromkeys(owner[k] for k in q))
     together = [k for axis in p for k, owned in enumerate(owner) if owned == axis]
-    return None if together != list(q) or is_identity(p) else (p, tuple(dims[k] for k in q))
+    return None if together != list(q) or moves_ones_only(x.shape, p) else (p, tuple(dims[k] for k in q))
 
 
 def _view_examples(rng):
@@ -160,7 +160,7 @@ def over_joined(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims]
         return None
     starts = [sum(map(len, joined[:axis])) for axis in range(len(dims))]
     p = tuple(starts[axis] + k for axis in q for k in range(len(joined[axis])))
-    return None if is_identity(p) else (p, tuple(dims[axis] for axis in q))
+    return None if moves_ones_only(x.shape, p) else (p, tuple(dims[axis] for axis in q))
 
 
 def _joined_examples(rng):

@@ -137,6 +137,21 @@ def test_nan_and_negative_zero_are_never_splats():
     assert one("Sqrt", splat(-1.0, 3)).splat is None
 
 
+def test_zeros_times_what_is_above_0_are_zeros():
+    zeros, row = splat(0.0, 4, 3), Fact(FLOAT, (3,), True, None, None, (0.5, 2.0, 7.0))
+    assert one("Mul", zeros, row).splat == one("Mul", row, zeros).splat == 0.0
+    assert one("Mul", zeros, Fact(FLOAT, (3,), interval=(0.5, 4.0, False))).splat == 0.0
+    for low, high, may_be_nan in (
+        (0.0, 4.0, False),
+        (-1.0, 4.0, False),
+        (0.5, math.inf, False),
+        (0.5, 4.0, True),
+    ):
+        x = Fact(FLOAT, (3,), interval=(low, high, may_be_nan))
+        assert one("Mul", zeros, x).splat is None, "it may be -0.0 or NaN"
+    assert one("Mul", splat(1.0, 4, 3), row).splat is None
+
+
 def test_operators_that_move_elements_keep_a_splat_and_those_that_round_their_own_way_do_not():
     x = splat(2.0, 4, 6, 2)
     assert one("Transpose", x, perm=(2, 0, 1)).splat == 2.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 import onnx
 import pytest
 
@@ -48,6 +50,40 @@ def rows_between_transposes() -> onnx.ModelProto:
     return g.model(g.add("MatMul", g.add("Transpose", y, perm=[0, 2, 1]), g.weight(24, 16)))
 
 
+def tokens_in_front(biased: bool) -> onnx.ModelProto:
+    """torch.nn.MultiheadAttention of one sequence: four axes of 1 at once, in any order."""
+    tokens, heads, width = 50, 4, 32
+    g = Graph(x=[1, tokens, width])
+    y = g.add("MatMul", g.add("Transpose", "x", perm=[1, 0, 2]), g.weight(width, 3 * width))
+    bias = g.weight(3 * width) if biased else g.constant(np.zeros(3 * width, np.float32))
+    y = g.add("Reshape", g.add("Add", bias, y), g.constant([tokens, 1, 3, width]))
+    y = g.add("Transpose", g.add("Unsqueeze", y, g.constant([0])), perm=[3, 1, 2, 0, 4])
+    y = g.add("Squeeze", y, g.constant([3]))
+    q, k, v = (g.add("Gather", y, g.constant(part), axis=0) for part in range(3))
+    dims = [tokens, heads, width // heads]
+    q, k, v = (
+        g.add("Transpose", g.add("Reshape", part, g.constant(dims)), perm=[1, 0, 2]) for part in (q, k, v)
+    )
+    stacked = g.constant([1, heads, tokens, width // heads])
+    q, k, v = (g.add("Reshape", part, stacked) for part in (q, k, v))
+    scale = g.constant(math.sqrt(1 / math.sqrt(width / heads)))
+    turned = g.add("Mul", g.add("Transpose", k, perm=[0, 1, 3, 2]), scale)
+    y = g.add("Softmax", g.add("MatMul", g.add("Mul", q, scale), turned), axis=-1)
+    y = g.add("Transpose", g.add("MatMul", y, v), perm=[2, 0, 1, 3])
+    y = g.add("Gemm", g.add("Reshape", y, g.constant([tokens, width])), g.weight(width, width))
+    y = g.add("Transpose", g.add("Reshape", y, g.constant([tokens, 1, width])), perm=[1, 0, 2])
+    return g.model(g.add("Add", "x", y))
+
+
+def biased_tokens_in_front() -> onnx.ModelProto:
+    return tokens_in_front(biased=True)
+
+
+def unbiased_tokens_in_front() -> onnx.ModelProto:
+    """Zeros that are scaled are zeros."""
+    return tokens_in_front(biased=False)
+
+
 @pytest.mark.parametrize(
     ("make", "target", "most"),
     [
@@ -55,6 +91,8 @@ def rows_between_transposes() -> onnx.ModelProto:
         (one_token, "flops", 1_600),
         (patches_with_positions, "ascend", 600),
         (rows_between_transposes, "ascend", 1_600),
+        (biased_tokens_in_front, "ascend", 5_200),
+        (unbiased_tokens_in_front, "ascend", 3_800),
     ],
 )
 def test_it_saturates(make: Made, target: str, most: int) -> None:

@@ -3,6 +3,7 @@
 Reshape(x) @ W -> Reshape(x @ W)              where the view keeps x's last axis, W is one matrix
 Transpose_p(x) @ W -> Transpose_p(x @ W)      where p does
 Transpose_q(Reshape(x) @ W) -> Reshape(Transpose_p(x)) @ W      where the view joins axes, x being a Transpose
+Transpose_q(Reshape(Reshape(x) @ W + b)) -> Reshape(Transpose_p(x)) @ W + b         likewise
 
 The first two only where something becomes a tensor with the rows of x, or is transposed back: there what is
 behind has its inverse.  The last has two transposes that are one.
@@ -166,3 +167,66 @@ def rows_of_joined(x: Tensor, y: Tensor, w: Tensor, d: Dims, p: Permutation, q: 
     before, written = reshape(transpose(x, first[0]), first[1]), guard(eq(x, transpose(y, p)))
     product = transpose(reshape(x, d) @ w, q)
     yield rewrite(product, before @ w, keeps_last(q, w), written, because="forgets what was joined")
+
+
+@hosted()
+def parted_again(dims: Dims, y: Fact, w: Fact) -> Dims | None:
+    """The dims of a view of y @ W that keeps its columns as those of one of y; W is no empty matrix."""
+    columns = w.shape[-1] if w.rank == 2 and w.shape else None
+    if y.shape is None or not dims or not isinstance(columns, int) or not columns or len(dims) < 2:
+        return None
+    return (*dims[:-1], y.shape[-1]) if y.shape[-1] != 0 and dims[-1] == columns else None
+
+
+@hosted()
+def is_row(b: Fact, w: Fact) -> bool:
+    """b is one row for all of x @ W, or one number."""
+    columns = w.shape[-1] if w.shape else None
+    return b.shape in ((), (1,)) or (b.rank == 1 and b.shape == (columns,) and isinstance(columns, int))
+
+
+def _parted(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    both, w, b = transpose(g.input(("L", 2, 3, 4)), (0, 2, 1, 3)), g.random(8, 5), g.random(5)
+    flat = reshape(both, ("3*L", 8))
+    yield from g.all_fire(
+        transpose(reshape(flat @ w, ("L", 3, 5)), (1, 0, 2)),
+        transpose(reshape(flat @ w + b, ("L", 3, 5)), (1, 0, 2)),
+        transpose(reshape(flat @ w + g.input((1,)), ("L", 3, 5)), (1, 0, 2)),
+    )
+    plain, wide = reshape(g.input(("L", 3, 2, 4)), ("3*L", 8)), g.random(8, 6)
+    cube = reshape(transpose(g.input((4, 2, 4, 2)), (0, 2, 1, 3)), (16, 4))
+    square, row = g.random(4, 4), g.random(4)
+    yield from g.near_misses(
+        (transpose(reshape(plain @ w, ("L", 3, 5)), (1, 0, 2)), "it would meet no transpose"),
+        (transpose(reshape(flat @ w, ("L", 3, 5)), (1, 2, 0)), "columns are transposed"),
+        (transpose(reshape(cube @ square, (4, 4, 4)), (1, 2, 0)), "columns of a cube are transposed"),
+        (transpose(reshape(cube @ square + row, (4, 4, 4)), (1, 2, 0)), "columns of a cube are transposed"),
+        (transpose(reshape(cube @ square + g.random(16, 4), (4, 4, 4)), (1, 0, 2)), "rows differ in b"),
+        (transpose(reshape(flat @ wide, ("L", 3, 3, 2)), (1, 0, 2, 3)), "columns are parted"),
+        (transpose(reshape(relu(flat @ w), ("L", 3, 5)), (1, 0, 2)), "a function is between"),
+    )
+
+
+@law(
+    "matmul",
+    numerics="reassociates",
+    kind="move",
+    serves="traffic",
+    source="torch.nn.MultiheadAttention: heads are joined, and tokens with the batch, in front of a Gemm",
+    examples=_parted,
+)
+def rows_of_parted(
+    x: Tensor, y: Tensor, w: Tensor, b: Tensor, d: Dims, e: Dims, p: Permutation, q: Permutation
+):  # fmt: skip
+    """Transpose_q(Reshape(Reshape(x) @ W + b)) = Reshape(Transpose_p(x)) @ W + b where both views join axes
+
+    Where x is a Transpose, with which that one is one; with and without b.
+    """
+    flat = reshape(x, d)
+    first = over_joined(q, x, parted_again(e, flat, w))
+    made, written = reshape(transpose(x, first[0]), first[1]) @ w, guard(eq(x, transpose(y, p)))
+    product, known = transpose(reshape(flat @ w, e), q), keeps_last(q, w)
+    yield rewrite(product, made, known, written, because="forgets what was joined")
+    shifted = transpose(reshape(flat @ w + b, e), q)
+    yield rewrite(shifted, made + b, known, is_row(b, w), written, because="forgets what was joined")

@@ -1,7 +1,7 @@
 """What may stand on either side of a transpose: views of each axis by itself.
 
 Reshape(Transpose_p(x)) = Transpose_q(Reshape(x))      where the view splits axes, or inserts ones
-Transpose_q(Reshape(x)) -> Reshape(Transpose_p(x))     where the view joins axes
+Transpose_q(Reshape(x)) -> Reshape(Transpose_p(x))     where the view joins axes of a Transpose, or of heads
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws import Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import reduce, reshape, transpose
 from egraph_opt.operators.terms import node
@@ -178,6 +179,9 @@ def _joined_examples(rng):
     yield g.near_miss(
         transpose(reshape(g.input((4, 6, 3)), (24, 3)), (1, 0)), why="it would meet no transpose"
     )
+    heads, w = g.input((2, 3, 4, 5)) @ g.input((2, 3, 5, 2)), g.random(5, 2)
+    yield g.fires(transpose(reshape(heads, (6, 4, 2)), (1, 0, 2)))
+    yield g.near_miss(transpose(reshape(g.input((2, 3, 4, 5)) @ w, (6, 4, 2)), (1, 0, 2)), why="rows of one")
 
 
 @law(
@@ -188,12 +192,13 @@ def _joined_examples(rng):
     source="algebra; bidirectional LSTMs as PyTorch exports them",
     examples=_joined_examples,
 )
-def view_of_joined(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation, k: Int):
-    """Transpose_q(Reshape(x)) = Reshape(Transpose_p(x)) where the view joins axes and x is a Transpose
+def view_of_joined(x: Tensor, y: Tensor, z: Tensor, p: Permutation, d: Dims, q: Permutation, k: Int):
+    """Transpose_q(Reshape(x)) = Reshape(Transpose_p(x)) where the view joins axes, x being a Transpose
 
-    Only for a Transpose of the original: each would make one more form of those behind.
+    Likewise where x is a product of stacks, whose heads are joined.  Only for a Transpose of the original:
+    each would make one more form of those behind.
     """
     first, turned = over_joined(q, x, d), transpose(reshape(x, d), q)
-    written = guard(eq(x, transpose(y, p)), eq(turned, node(k)))
-    moved = reshape(transpose(x, first[0]), first[1])
-    yield rewrite(turned, moved, written, because="a view forgets what it joined")
+    moved, original = reshape(transpose(x, first[0]), first[1]), guard(eq(turned, node(k)))
+    for written in ((eq(x, transpose(y, p)),), (eq(x, y @ z), varies(y), varies(z))):
+        yield rewrite(turned, moved, guard(*written), original, because="a view forgets what it joined")

@@ -2,6 +2,7 @@
 
 Gather(x, Reshape(i)) -> Reshape(Gather(x, i))
 Gather(x, Expand(i)) -> Expand(Gather(x, i))                  towards an operand that has the dims itself
+Transpose_p(Gather(x, i)) -> Gather(x, Transpose_q(i))        where axes of the indices change places
 Gather(E, Slice(I; s, e)) -> Slice(Gather(E, I); s, e)        of constants, for bounds computed at run time
 Gather(E, i + c) -> Gather(E[c:], i)                          for a constant E, and i that are not negative
 
@@ -20,7 +21,7 @@ from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axes, Axis, Dims, Slices, Steps, Tensor
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Permutation, Slices, Steps, Tensor
 from egraph_opt.operators import (
     Literal,
     arg_reduce,
@@ -34,6 +35,7 @@ from egraph_opt.operators import (
     shape_of,
     slice_,
     slice_at,
+    transpose,
     unary,
 )
 from egraph_opt.operators.terms import listed
@@ -78,6 +80,42 @@ def taken_by_view(x: Tensor, i: Tensor, a: Axis, d: Dims):
     demand = guard(changes_dims(i, d), varies(i))
     moved = reshape(gather(x, i, a), known_dims(view))
     yield rewrite(view, moved, demand, because="views move towards the outputs")
+
+
+# --- order ----------------------------------------------------------------------------------------------
+
+
+@hosted()
+def order_of_indices(p: Permutation, axis: Axis, i: Fact) -> Permutation | None:
+    """The permutation of indices that is one of what they take; None where it moves other axes."""
+    count = i.rank or 0
+    own = p[axis : axis + count]
+    others = (*p[:axis], *p[axis + count :])
+    if count < 2 or others != (*range(axis), *range(axis + count, len(p))) or own == tuple(sorted(own)):
+        return None
+    return tuple(k - axis for k in own)
+
+
+def _transposed(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i = g.input((5, 6, 4)), g.input((2, "N"), INT64)
+    yield from g.all_fire(
+        transpose(gather(g.random(6, 4), i, 0), (1, 0, 2)),
+        transpose(gather(x, i, 1), (0, 2, 1, 3)),
+        transpose(gather(x, g.input((2, "N", 3), INT64), 2), (0, 1, 4, 2, 3)),
+    )
+    yield from g.near_misses(
+        (transpose(gather(x, i, 0), (0, 2, 1, 3)), "an axis of x moves"),
+        (transpose(gather(x, i, 1), (3, 2, 1, 0)), "axes of x move, too"),
+        (transpose(gather(x, g.input((2,), INT64), 1), (1, 0, 2)), "the indices have one axis"),
+    )
+
+
+@law(serves="traffic", source="recurrent layers behind embeddings, time first", examples=_transposed)
+def taken_transposed(x: Tensor, i: Tensor, a: Axis, p: Permutation):
+    """Transpose_p(Gather(x, i)) = Gather(x, Transpose_q(i)) where axes of the indices change places"""
+    moved = gather(x, transpose(i, order_of_indices(p, a, i)), a)
+    yield rewrite(transpose(gather(x, i, a), p), moved, because="indices are less to move")
 
 
 # --- repetition -----------------------------------------------------------------------------------------

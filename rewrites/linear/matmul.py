@@ -131,15 +131,27 @@ def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
 
 @hosted()
 def are_weights(a: Fact, b: Fact, x: Fact) -> bool:
-    """Two constant matrices, of which the product overflows nowhere, and a matrix or more that is none."""
+    """Two constant matrices, of which the product overflows nowhere, and a matrix or more that is none.
+
+    Either may have axes of 1 in front.
+    """
     known = is_float_constant(a) and is_float_constant(b) and not x.const
-    return known and a.rank == b.rank == 2 and (x.rank or 0) >= 2 and product_fits(a, b)
+    matrices = _matrix(a) is not None and _matrix(b) is not None
+    return known and matrices and (x.rank or 0) >= 2 and product_fits(a, b)
+
+
+def _matrix(w: Fact) -> tuple[int, ...] | None:
+    """The dims of a single matrix; None for a stack of several."""
+    shape = static_shape(w)
+    if shape is None or len(shape) < 2 or any(dim != 1 for dim in shape[:-2]):
+        return None
+    return shape[-2:]
 
 
 @hosted()
 def is_no_bigger(a: Fact, b: Fact, side: int) -> bool:
     """The product of two matrices is no bigger than they are together, or small; see `factor` for a."""
-    first, second = (static_shape(f) for f in ((b, a) if side else (a, b)))
+    first, second = (_matrix(f) for f in ((b, a) if side else (a, b)))
     return first is not None and second is not None and product_is_small(first, second)
 
 
@@ -148,6 +160,10 @@ def _vector_between(rng: np.random.Generator) -> Iterator[Example]:
     x, v, w = g.input((3, 3)), g.random(3), g.random(3, 3)
     for product in ((x @ v) @ w, x @ (v @ w)):
         yield g.near_miss(product, why="the vector is a column for one and a row for the other")
+    rows, one, stack = g.input(("N", 5, 3)), g.random(1, 3, 2), g.random(2, 3, 2)
+    yield g.fires((rows @ w) @ one)
+    yield g.fires((x @ one) @ g.random(2, 1))
+    yield g.near_miss((x @ w) @ stack, why="each x is multiplied with two")
 
 
 @law(

@@ -31,7 +31,11 @@ from egraph_opt.check.beside.more_ones import with_more_ones
 from egraph_opt.check.beside.named_attributes import with_named_attributes
 from egraph_opt.check.beside.neighbours import neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
-from egraph_opt.check.beside.numbers_by_type import with_numbers_beyond_halves
+from egraph_opt.check.beside.numbers_by_type import (
+    with_least_bounds,
+    with_numbers_beyond_halves,
+    with_numbers_without_inverse,
+)
 from egraph_opt.check.beside.orders import with_other_orders
 from egraph_opt.check.beside.other_attributes import PICKY, Made
 from egraph_opt.check.beside.other_bytes import with_other_bytes
@@ -40,11 +44,13 @@ from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
 from egraph_opt.check.beside.other_masks import with_other_masks
+from egraph_opt.check.beside.other_rotations import with_other_rotations
 from egraph_opt.check.beside.other_scales import with_other_scales
 from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_ones_and_nothing
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
+from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
 from egraph_opt.check.beside.structures import with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
@@ -86,6 +92,7 @@ RELATED = (
     *(with_unequal_parts, with_uneven_halves, with_both_directions, with_ones_and_nothing),
     *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
     *(with_more_ones, with_equal_bounds, with_viewed_updates),
+    *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
 )
 """What changes in several things at once."""
 
@@ -147,9 +154,9 @@ def related(
             the way: between nodes that it computes in float32 it does not round.
     """
     plain, ranges = not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
-    halves = () if bits else (with_numbers_beyond_halves,)
+    by_type = (with_least_bounds,) if bits else (with_numbers_beyond_halves,)
     attributes = partial(with_named_attributes, named=named)
-    for changed in (*RELATED, *halves, attributes, partial(with_other_constants, bits=bits), ranges):
+    for changed in (*RELATED, *by_type, attributes, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, FEWER.get(changed, most))
         yield from spread([other for example in plain for other in changed(example)], wanted)
     for changed in OF_ALL:

@@ -1,7 +1,8 @@
 """Constants that are nearly what an example has, or the odd ones among their kind.
 
-Within a millionth of a number; fractions where a function is none; one NaN; integers that are one float and
-several numbers; truth values in every order of so many.
+Within a millionth of a number; fractions where a function is none; one NaN; whole numbers of so many digits
+that multiples are rounded; where every bit is promised the least number, which has no half; integers that are
+one float and several numbers; truth values in every order of so many.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ SMALL = range(2, 17)
 
 STEPPING = frozenset({"Ceil", "Floor", "Round"})
 """Functions that go in steps, and numbers beside which they show."""
+
+MANY_DIGITS = 11_484_286
+"""A whole number of as many digits as float32 has: of its small multiples few have as many, five times it is
+rounded up, and quotients of others by it are rounded down."""
 
 BEYOND_DOUBLE = 2**55
 """From here on floats of 64 bits are multiples of eight."""
@@ -69,6 +74,10 @@ def _beside(array: Array, *, steps: bool, bits: bool) -> Iterator[Array]:
         if array.dtype.kind == "f":
             yield from ((array * share).astype(array.dtype) for share in NEARLY)
             yield from (np.full_like(array, number) for number in FRACTIONS if steps)
+            if array.dtype == np.float32 and (array == np.round(array)).all():
+                yield np.full_like(array, MANY_DIGITS)
+            if bits:
+                yield np.full_like(array, np.finfo(array.dtype).smallest_subnormal)
             for place in (0, array.size - 1) if bits and array.size > 1 else ():
                 made = array.copy()
                 made.flat[place] = np.nan

@@ -1,5 +1,5 @@
 """A recurrent layer as one of another kind, for which constants get as many rows as its gates need, half by
-half, with other activations, or the other way round in time."""
+half, with other activations, the other way round in time, or, an LSTM, with peepholes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from onnx import TensorProto
 
-from egraph_opt.check.beside.changing import with_changed
-from egraph_opt.check.beside.variants import constant_like, dims_of, input_like
+from egraph_opt.check.beside.changing import with_changed, with_parts
+from egraph_opt.check.beside.variants import constant_like, dims_of, in_dtype, input_like
 from egraph_opt.check.layers import FUNCTIONS
 from egraph_opt.check.scope import nodes_of, place_of_leaf
+from egraph_opt.check.shorthands import with_argument
 from egraph_opt.check.themes.activations import ACTIVATIONS
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression
+from egraph_opt.operators.constants import leaf, none
+from egraph_opt.operators.expressions import Expression, constant
 from egraph_opt.operators.recurrent import GATES, RecurrentLayer
+from egraph_opt.operators.terms import listed
 
 LAYER = 5
 """Where the attributes of a layer are among its arguments."""
@@ -25,6 +30,15 @@ HALVES = (1, 1, 2)
 """Of how many parts the rows of W, R and B consist, each of which has some of every gate."""
 
 TURNED = ("forward", "reverse")
+
+PEEPHOLES = 3
+"""Gates of an LSTM that look at its cell."""
+
+LOOKED_AT = (6.0, -4.0, 3.0, -7.0, 5.0)
+"""By how much: so much that a cell of one step shows."""
+
+ORDINARY = np.array((0.5, -0.75, 0.375, 1.25, -0.25, 0.875, -1.0), np.float32)
+"""What weights are that are constants."""
 
 
 def with_other_layers(example: Example) -> Iterator[Example]:
@@ -39,6 +53,39 @@ def with_other_layers(example: Example) -> Iterator[Example]:
             for activations in _other_activations(layer):
                 settings = {**dict(layer.settings), "activations": activations}
                 yield with_layer(example, node, layer.kind, settings)
+            yield from _with_peepholes(example, node)
+
+
+def _with_peepholes(example: Example, node: Expression) -> Iterator[Example]:
+    """An LSTM that looks at its cell, of float32 and of ordinary numbers, with its usual activations."""
+    layer: RecurrentLayer = node.arguments[LAYER].head.value
+    weights = items_of(node.arguments[1])
+    if layer.kind != "LSTM" or len(weights) != len(HALVES) + 1 or weights[3] != none():
+        return
+    single = in_dtype(example, TensorProto.FLOAT, ALL_FLOATS)
+    place, *others = (place_of_leaf(w) for w in (weights[1], weights[0], weights[2]))
+    dims = dims_of(single.operands.values[place]) if place >= 0 else ()
+    if len(dims) != 3 or not all(isinstance(d, int) for d in dims):
+        return
+    operands = single.operands
+    for each in (place, *others):
+        if each >= 0 and operands.values[each].const_value is not None:
+            shape = operands.values[each].const_value.shape.numpy()
+            operands = operands.with_constant(each, np.resize(ORDINARY, shape))
+    directions, _, hidden = dims
+    count = PEEPHOLES * hidden  # type: ignore[operator]
+    numbers = np.resize(LOOKED_AT, (directions, count)).astype(np.float32)  # type: ignore[arg-type]
+    operands = operands.with_leaf(*constant_like(operands.values[place], numbers))
+    looking = listed(*weights[:3], leaf(len(operands.values) - 1))
+    made = with_argument(with_argument(node, 1, looking), LAYER, _plain(layer, node))
+    yield with_parts(replace(example, operands=operands), {node: made})
+
+
+def _plain(layer: RecurrentLayer, node: Expression) -> Expression:
+    settings = {name: v for name, v in layer.settings if name in ("direction", "hidden_size")}
+    plain = RecurrentLayer(layer.kind, tuple(sorted(settings.items())))
+    made: Expression = constant(plain, node.arguments[LAYER].sort)
+    return made
 
 
 def _other_activations(layer: RecurrentLayer) -> Iterator[tuple[str, ...]]:

@@ -1,5 +1,5 @@
 """Equations of Einsum in other letters: in the order of the alphabet backwards, and with two more that change
-places in the middle of a result.
+places in the middle of a result; and with one letter for two, on axes of one length.
 
 Where an equation has no arrow, the order of the alphabet is that of its result.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from string import ascii_letters
 
 from egraph_opt.check.beside.changing import with_attribute, with_parts
-from egraph_opt.check.beside.variants import arrays_of, dims_of, with_dims
+from egraph_opt.check.beside.variants import EQUAL_SIZE, arrays_of, dims_of, resized, with_dims
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import replaced
 from egraph_opt.laws.law import Example
@@ -31,10 +32,22 @@ def with_other_letters(example: Example) -> Iterator[Example]:
             other = _with(node, equation.translate(backwards))
             yield with_parts(example, {node: other})
             yield from _of_two_more(example, node, equation)
+            yield from _of_one_less(example, node, equation)
 
 
 def _with(node: Expression, equation: str) -> Expression:
     return with_attribute(node, 0, equation)
+
+
+def _of_one_less(example: Example, node: Expression, equation: str) -> Iterator[Example]:
+    """Each letter instead of another one, all axes being of one length."""
+    sizes = {d for value in example.operands.values for d in dims_of(value) if isinstance(d, int) and d > 1}
+    alike = resized(example, sizes, EQUAL_SIZE)
+    for one, other in combinations(sorted({*equation} & {*ascii_letters}), 2):
+        made = equation.replace(other, one)
+        result = made.partition("->")[2]
+        if len({*result} & {*ascii_letters}) == len(equation.partition("->")[2].replace(".", "")):
+            yield with_parts(alike, {node: _with(node, made)})
 
 
 def _of_two_more(example: Example, node: Expression, equation: str) -> Iterator[Example]:

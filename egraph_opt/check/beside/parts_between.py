@@ -1,5 +1,5 @@
-"""Parts of an axis of which those in the middle are others: two more of a Concat in each other's place, and
-three more of a Split, of other sizes.
+"""Parts of an axis of which those in the middle are others: two of a Concat, or two more, in each other's
+place, and three more of a Split, of other sizes.
 
 What a law asks of parts is that they are in order, and cover an axis; what its condition looks at may be both
 ends, how many there are, or their sum.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from egraph_opt.check.beside.changing import with_attribute
+from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.variants import dims_of, resized
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import replaced, with_argument
@@ -18,17 +18,28 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 from egraph_opt.operators.terms import listed
 
-LENGTH = 2
-"""Of a part that is added."""
+LENGTH, FEW = 2, 3
+"""Of a part that is added; of how many parts there are some in the middle."""
 
 
 def with_parts_between(example: Example) -> Iterator[Example]:
-    """Each Concat of neighbours in one leaf, and each Split of a leaf."""
+    """Each Concat of slices, each one of neighbours in one leaf, and each Split of a leaf."""
     for node in nodes_of(example):
         if node.head.name == "concat":
             yield from _exchanged(example, node)
+            yield from _in_another_order(example, node)
         elif node.head.name == "split" and place_of_leaf(node.arguments[0]) >= 0:
             yield from _of_other_sizes(example, node)
+
+
+def _in_another_order(example: Example, node: Expression) -> Iterator[Example]:
+    """Each two of several slices that are neighbours, in each other's place."""
+    parts = list(_elements(node.arguments[0]))
+    if len(parts) < FEW or any(getattr(part.head, "name", "") != "slice_" for part in parts):
+        return
+    for k in range(len(parts) - 1):
+        exchanged = [*parts[:k], parts[k + 1], parts[k], *parts[k + 2 :]]
+        yield with_parts(example, {node: with_argument(node, 0, listed(*exchanged))})
 
 
 def _exchanged(example: Example, node: Expression) -> Iterator[Example]:

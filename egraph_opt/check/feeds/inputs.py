@@ -89,7 +89,11 @@ class Inputs:
             "cancelling": tuple(sorted(constants_of(model, ADDING))),
             "ties": tuple(sorted(next_to for n in compared_with(model) for next_to in _next_to(n))),
             "points": tuple(
-                sorted({p * (1 + s * d) for p in points.turns for d in AROUND for s in (-1, 0, 1)})
+                sorted(
+                    {p * (1 + s * d) for p in points.turns for d in AROUND for s in (-1, 0, 1)}.union(
+                        *map(_floats_around, points.jumps)
+                    )
+                )
             ),
             "zeros": points.zeros,
         }
@@ -170,6 +174,12 @@ def _next_to(number: float) -> tuple[float, ...]:
     steps = (np.nextafter(np.float32(number), np.float32(end)) for end in (-np.inf, np.inf))
     whole = (int(number) - 1, int(number) + 1) if number == int(number) else ()
     return (number, *map(float, steps), *whole)
+
+
+def _floats_around(number: float) -> list[float]:
+    """The float32 that is nearest, and some on either side of it."""
+    spacing = float(np.spacing(np.float32(number)))
+    return [float(np.float32(number)) + k * spacing for k in (-2, -1, 0, 1, 2)]
 
 
 def _is_of_halves(value: tuple[str, Any, str]) -> bool:

@@ -98,17 +98,24 @@ SCALED, LARGEST = (0.7, -0.11), 1e9
 """What products with constants of no ordinary size are to be, and how large their inputs may be for that."""
 
 
+HALVES = (0.5, 1.5, -2.5, 3.5, 5.5, -7.5)
+"""Multiples of a scale that are rounded to either side."""
+
+
 class Points(NamedTuple):
-    """Inputs at which an operator of a model is at one of its points: where it turns, and where it is 0."""
+    """Inputs at which an operator of a model is at one of its points: where it turns, where it is 0, and
+    where it jumps, for which the next number counts."""
 
     turns: tuple[float, ...]
     zeros: tuple[float, ...]
+    jumps: tuple[float, ...]
 
 
 def points_of(model: onnx.ModelProto) -> Points:
     """The inputs at which operators of a model have their points, as far as lines lead there."""
-    turns, zeros, scaled = set[float](), set[float](), set[float]()
-    lines = lines_of(model, numbers_by_name(model))
+    turns, zeros, scaled, jumps = set[float](), set[float](), set[float](), set[float]()
+    numbers = numbers_by_name(model)
+    lines = lines_of(model, numbers)
     for node in model.graph.node:
         line = next((lines[name] for name in node.input if name in lines), None)
         if line is None:
@@ -120,10 +127,11 @@ def points_of(model: onnx.ModelProto) -> Points:
             scaled.update(map(made.where, SCALED))
         turns.update(map(line.where, _turns_of(node)))
         zeros.update(map(line.where, _zeros_of(node)))
+        jumps.update(map(line.where, _jumps_of(node, numbers)))
     products = (node for node in model.graph.node if node.op_type in ("Mul", "Div", "Pow"))
     if any(node.output[0] not in lines for node in products):
         scaled.clear()  # of two such inputs the product may be none
-    return Points((*_ordinary(turns), *_ordinary(scaled, LARGEST)), _ordinary(zeros))
+    return Points((*_ordinary(turns), *_ordinary(scaled, LARGEST)), _ordinary(zeros), _ordinary(jumps))
 
 
 def _ordinary(points: Iterable[float], most: float = ORDINARY[1]) -> tuple[float, ...]:
@@ -139,6 +147,14 @@ def _turns_of(node: onnx.NodeProto) -> Iterator[float]:
         yield given.get("alpha", 1.0)
     elif node.op_type == "Shrink":
         yield from (given.get("lambd", 0.5), -given.get("lambd", 0.5))
+
+
+def _jumps_of(node: onnx.NodeProto, numbers: Mapping[str, float]) -> Iterator[float]:
+    """Operands between which a result leaps."""
+    if node.op_type == "ThresholdedRelu":
+        yield _settings(node).get("alpha", 1.0)
+    elif node.op_type == "QuantizeLinear" and node.input[1] in numbers:
+        yield from (half * numbers[node.input[1]] for half in HALVES)
 
 
 def _zeros_of(node: onnx.NodeProto) -> Iterator[float]:

@@ -46,6 +46,7 @@ NOT_SEEN = {
     **dict.fromkeys(("floor_of_quotient", "whole_part_of_quotient"), TIES),
     **dict.fromkeys(("places_of_scaled", "sign_of_scaled_number", "bound_of_scaled_and"), TIES),
     **dict.fromkeys(("float_by_way_of_double", "place_of_whole_numbers"), TIES),
+    **dict.fromkeys(("bytes_of_multiples", "threshold_of_multiples"), TIES),
     **dict.fromkeys(("factor_of_one_up_to_rounding", "leaky_as_greatest"), WITHIN),
     **dict.fromkeys(("flat_tanh", "flat_erf", "scaled_softplus", "straight_swish"), WITHIN),
     **dict.fromkeys(("negligible_summand",), WITHIN),

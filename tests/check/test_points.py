@@ -38,7 +38,12 @@ def test_inputs_are_aimed_at_what_a_function_takes() -> None:
 
 def test_settings_say_where_a_function_ends() -> None:
     node = helper.make_node("HardSigmoid", ["x"], ["y"], alpha=0.25, beta=0.5)
-    assert points_of(_model(node)) == ((2.0,), (-2.0,))
+    assert points_of(_model(node)) == ((2.0,), (-2.0,), ())
+
+
+def test_a_threshold_is_where_a_result_leaps() -> None:
+    node = helper.make_node("ThresholdedRelu", ["x"], ["y"], alpha=0.5)
+    assert points_of(_model(node)).jumps == (0.5,)
 
 
 def test_a_zero_of_a_sum_of_two_inputs_is_none() -> None:

@@ -18,7 +18,6 @@ from egraph_opt.check.shorthands import with_argument
 from egraph_opt.check.terms import Builder
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression
-from egraph_opt.rewrites.slicing.slice import entry_of
 
 WINDOWED = {"conv": 3, "conv_transpose": 3, "pool": 2, "lp_pool": 2}
 """Where the window is among the arguments of operators."""
@@ -94,4 +93,5 @@ def _turned(example: Example, back: Expression, window: Expression, axis: int, l
 
 
 def _backwards(node: Expression, axis: int, size: int) -> Expression:
-    return with_attribute(node, 1, (entry_of(axis, range(size)[::-1]),))
+    """All of an axis backwards, one element as it is."""
+    return with_attribute(node, 1, ((axis, size - 1, None, -1) if size > 1 else (axis, 0, 1, 1),))

@@ -12,17 +12,17 @@ from .layers_with_settings import last, layer
 
 @hosted()
 def are_phases(x: Fact, a: Axis, s: Slices, t: Slices, u: Slices, v: Slices) -> Settings | None:
-    if a != 1 or x.dtype != FLOAT or not x.is_static or x.rank != 4 or x.shape[2] % 2 or x.shape[3] % 2:
+    sides = [d for d in x.shape[2:] if isinstance(d, int) and d % 2 == 0] if x.shape is not None else []
+    if a != 1 or x.dtype != FLOAT or x.rank != 4 or not x.is_static or len(sides) != 2:
         return None
-    starts = [tuple(e[1] for e in w) for w in (s, t, u, v)]
-    if any(
-        [e[0] for e in w] != [2, 3] or any(e[3] != 2 or e[2] is None or e[2] < x.shape[e[0]] - 1 for e in w)
-        for w in (s, t, u, v)
-    ):
-        return None
-    return (
-        (("blocksize", 2),) if starts[0] == (0, 0) and starts[3] == (1, 1) and len(set(starts)) == 4 else None
-    )
+    for cut in (s, t, u, v):
+        if [axis for axis, *_ in cut] != [2, 3] or any(step != 2 for *_, step in cut):
+            return None
+        if any(end is None or end < side - 1 for (_, _, end, _), side in zip(cut, sides, strict=True)):
+            return None
+    starts = [tuple(start for _, start, *_ in cut) for cut in (s, t, u, v)]
+    in_order = starts[0] == (0, 0) and starts[3] == (1, 1) and len(set(starts)) == 4
+    return (("blocksize", 2),) if in_order else None
 
 
 def _phases(*order, n=4):
@@ -49,27 +49,15 @@ def phases_as_channels(x: Tensor, a: Axis, s: Slices, t: Slices, u: Slices, v: S
 
 @hosted()
 def is_chain(e: Equation, x: Fact, y: Fact, z: Fact) -> bool:
-    if not (
-        x.dtype == FLOAT
-        and x.is_static
-        and y.is_static
-        and z.is_static
-        and x.rank == y.rank == z.rank == 2
-        and x.shape[1] == y.shape[0]
-        and y.shape[1] == z.shape[0]
-    ):
+    if x.dtype != FLOAT or not (x.is_static and y.is_static and z.is_static):
         return False
-    if "..." in e or "->" not in e:
+    if x.shape is None or y.shape is None or z.shape is None or {x.rank, y.rank, z.rank} != {2}:
+        return False
+    if x.shape[1] != y.shape[0] or y.shape[1] != z.shape[0] or "..." in e or "->" not in e:
         return False
     left, out = e.split("->")
-    parts = left.split(",")
-    return (
-        len(parts) == 3
-        and all(len(p) == 2 for p in parts)
-        and parts[0][1] == parts[1][0]
-        and parts[1][1] == parts[2][0]
-        and out == parts[0][0] + parts[2][1]
-    )
+    a, b, c, *_ = (*left.split(","), "", "", "")
+    return len(left) == 8 and a[1:] == b[:1] and b[1:] == c[:1] and out == a[:1] + c[1:]
 
 
 def _chain(e, *shapes):

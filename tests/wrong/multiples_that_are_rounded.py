@@ -12,19 +12,20 @@ from egraph_opt.operators import quantize, range_, unary
 from . import fires_on, wrong
 
 
+def _is_whole(number: Fact) -> bool:
+    n = number.splat
+    return (
+        n is not None
+        and number.shape == ()
+        and number.dtype == FLOAT
+        and float(n).is_integer()
+        and abs(n) < 2**24
+    )
+
+
 @hosted()
 def are_whole(a: Fact, b: Fact, d: Fact, k: Fact) -> bool:
-    return (
-        all(
-            f.splat is not None
-            and f.shape == ()
-            and f.dtype == FLOAT
-            and float(f.splat).is_integer()
-            and abs(f.splat) < 2**24
-            for f in (a, b, d, k)
-        )
-        and k.splat > 0
-    )
+    return all(map(_is_whole, (a, b, d, k))) and k.splat is not None and k.splat > 0
 
 
 def _steps(a, b, d, k):

@@ -9,15 +9,13 @@ from egraph_opt.operators.rotary import rotary, settings_of
 from . import fires_on, wrong
 
 
+def _has_equal_halves(c: Fact, x: Fact) -> bool:
+    return c.rank == 2 and x.shape is not None and c.shape == (1, x.shape[-1]) and c.twice == "halves"
+
+
 @hosted()
 def goes_past(c: Fact, s: Settings, x: Fact) -> bool:
-    return (
-        c.rank == 2
-        and x.rank == 4
-        and not dict(s)["interleaved"]
-        and c.shape == (1, x.shape[-1])
-        and c.twice == "halves"
-    )
+    return x.rank == 4 and not dict(s)["interleaved"] and _has_equal_halves(c, x)
 
 
 def _rotated(part, c):
@@ -48,14 +46,8 @@ def factors_behind_rotation(x: Tensor, c: Tensor, p: Tensor, q: Tensor, s: Setti
 @hosted()
 def is_rows_of_heads(c: Fact, s: Settings, x: Fact) -> bool:
     how = dict(s)
-    return (
-        c.rank == 2
-        and x.rank == 3
-        and not how["interleaved"]
-        and not how["rotary_embedding_dim"]
-        and c.shape == (1, x.shape[-1])
-        and c.twice == "halves"
-    )
+    in_all = not how["interleaved"] and not how["rotary_embedding_dim"]
+    return x.rank == 3 and in_all and _has_equal_halves(c, x)
 
 
 def _rows(heads, c):

@@ -8,20 +8,30 @@ from egraph_opt.rewrites.slicing.slice import entry_of
 from . import fires_on, wrong
 
 
-@hosted()
-def turned_pool(kind: String, u: PoolWindow, s: Slices, t: Slices, x: Fact, y: Fact) -> bool:
-    if len(s) != 1 or len(t) != 1 or s[0][0] != t[0][0] or s[0][0] < 2 or x.shape is None or y.shape is None:
-        return False
+def axis_turned_twice(s: Slices, t: Slices, *known: Fact) -> tuple[int, list[int]] | None:
+    """The one axis of which two slices take all backwards, and how long each of some operands is there: the
+    first slice is of the first of them, the other one of the second."""
+    if len(s) != 1 or len(t) != 1 or s[0][0] != t[0][0] or s[0][0] < 2:
+        return None
     a = s[0][0]
-    n, m = x.shape[a], y.shape[a]
-    if (
-        not isinstance(n, int)
-        or not isinstance(m, int)
-        or s[0] != entry_of(a, range(n)[::-1])
-        or t[0] != entry_of(a, range(m)[::-1])
-    ):
+    dims = [f.shape[a] for f in known if f.shape is not None and a < len(f.shape)]
+    sizes = [d for d in dims if isinstance(d, int)]
+    if len(sizes) != len(known) or (s[0], t[0]) != (backwards(a, sizes[0]), backwards(a, sizes[1])):
+        return None
+    return a, sizes
+
+
+def backwards(axis: int, size: int) -> tuple[int, int, int | None, int]:
+    return entry_of(axis, range(size)[::-1])
+
+
+@hosted()
+def turned_pool(u: PoolWindow, s: Slices, t: Slices, x: Fact, y: Fact) -> bool:
+    found = axis_turned_twice(s, t, x, y)
+    if found is None:
         return False
-    k, axes = a - 2, len(u.kernel)
+    axis, (n, _) = found
+    k, axes = axis - 2, len(u.kernel)
     if u.pads[k] != u.pads[k + axes] or u.ceil_mode or u.dilations[k] != 1:
         return False
     return (n - u.kernel[k]) % u.strides[k] == 0
@@ -30,12 +40,8 @@ def turned_pool(kind: String, u: PoolWindow, s: Slices, t: Slices, x: Fact, y: F
 def _turned(n, k, s, p, kind="MaxPool"):
     m = (n + 2 * p - k) // s + 1
     return lambda g: slice_(
-        pool(
-            kind,
-            slice_(g.input((1, 2, n)), (entry_of(2, range(n)[::-1]),)),
-            PoolWindow((k,), (s,), (p, p), (1,)),
-        ),
-        (entry_of(2, range(m)[::-1]),),
+        pool(kind, slice_(g.input((1, 2, n)), (backwards(2, n),)), PoolWindow((k,), (s,), (p, p), (1,))),
+        (backwards(2, m),),
     )
 
 
@@ -55,33 +61,19 @@ def pool_of_image_turned_round(kind: String, x: Tensor, u: PoolWindow, s: Slices
         slice_(y, t),
         pool(kind, x, u),
         is_same(kind, "MaxPool"),
-        turned_pool(kind, u, s, t, x, y),
+        turned_pool(u, s, t, x, y),
         because="forgets slices",
     )
 
 
 @hosted()
 def turned_window(u: ConvWindow, s: Slices, t: Slices, x: Fact, y: Fact, w: Fact) -> Slices | None:
-    if (
-        len(s) != 1
-        or len(t) != 1
-        or s[0][0] != t[0][0]
-        or s[0][0] < 2
-        or any(f.shape is None for f in (x, y, w))
-    ):
+    found = axis_turned_twice(s, t, x, y, w)
+    if found is None:
         return None
-    a = s[0][0]
-    dims = [f.shape[a] for f in (x, y, w)]
-    if (
-        any(not isinstance(d, int) for d in dims)
-        or s[0] != entry_of(a, range(dims[0])[::-1])
-        or t[0] != entry_of(a, range(dims[1])[::-1])
-    ):
-        return None
-    k, axes = a - 2, len(u.strides)
-    if u.pads[k] != u.pads[k + axes]:
-        return None
-    return (entry_of(a, range(dims[2])[::-1]),)
+    axis, (_, _, size) = found
+    k, axes = axis - 2, len(u.strides)
+    return (backwards(axis, size),) if u.pads[k] == u.pads[k + axes] else None
 
 
 def _mirrored(n, k, s, p, o):
@@ -89,10 +81,8 @@ def _mirrored(n, k, s, p, o):
         u = ConvWindow((s,), (p, p), (1,), 1, (o,))
         m = s * (n - 1) + o + k - 2 * p
         return slice_(
-            conv_transpose(
-                slice_(g.input((1, 2, n)), (entry_of(2, range(n)[::-1]),)), g.random(2, 2, k), none(), u
-            ),
-            (entry_of(2, range(m)[::-1]),),
+            conv_transpose(slice_(g.input((1, 2, n)), (backwards(2, n),)), g.random(2, 2, k), none(), u),
+            (backwards(2, m),),
         )
 
     return make
@@ -116,41 +106,28 @@ def mirrored_transposed(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slice
     )
 
 
-def _back(n):
-    return entry_of(2, range(n)[::-1])
-
-
 @hosted()
 def same_from_behind(u: ConvWindow, s: Slices, t: Slices, x: Fact, y: Fact, w: Fact) -> Slices | None:
-    if (
-        len(s) != 1
-        or len(t) != 1
-        or s[0][0] != t[0][0]
-        or s[0][0] < 2
-        or any(f.shape is None for f in (x, y, w))
-    ):
+    found = axis_turned_twice(s, t, x, y, w)
+    if found is None:
         return None
-    a = s[0][0]
-    n, m, k = (f.shape[a] for f in (x, y, w))
-    if (
-        any(not isinstance(d, int) for d in (n, m, k))
-        or s[0] != entry_of(a, range(n)[::-1])
-        or t[0] != entry_of(a, range(m)[::-1])
-    ):
+    axis, (n, _, size) = found
+    k, axes = axis - 2, len(u.strides)
+    if u.pads[k] != u.pads[k + axes] or (n + 2 * u.pads[k] - size) % u.strides[k]:
         return None
-    i, axes = a - 2, len(u.strides)
-    if u.pads[i] != u.pads[i + axes] or (n + 2 * u.pads[i] - k) % u.strides[i]:
-        return None
-    return (entry_of(a, range(k)[::-1]),)
+    return (backwards(axis, size),)
 
 
 def _conv_back(n, k, s, p, d):
     m = (n + 2 * p - d * (k - 1) - 1) // s + 1
     return lambda g: slice_(
         conv(
-            slice_(g.input((1, 2, n)), (_back(n),)), g.random(2, 2, k), none(), ConvWindow((s,), (p, p), (d,))
+            slice_(g.input((1, 2, n)), (backwards(2, n),)),
+            g.random(2, 2, k),
+            none(),
+            ConvWindow((s,), (p, p), (d,)),
         ),
-        (_back(m),),
+        (backwards(2, m),),
     )
 
 

@@ -38,7 +38,7 @@ def _cut(entry: tuple[int, int, int | None, int], dim: Dim) -> tuple[int, int, i
     if isinstance(dim, int):
         taken = taken_by(entry, dim)
         # Of several steps the last may end anywhere before the next: what is left over is stepped over.
-        return (taken.start, dim - taken.stop, step) if taken else None
+        return (taken.start, max(dim - taken.start - len(taken) * step, 0), step) if taken else None
     behind = 0 if end is None else -end
     return (start, behind, step) if start >= 0 and behind >= 0 and (end is None or end < 0) else None
 
@@ -129,8 +129,11 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         slice_(conv(row, g.random(5, 4, 3), none(), causal), ((2, 0, -4, 1),)),
         slice_(conv(x, g.random(4, 1, 3, 3), none(), replace(RING, group=4)), ((2, 1, -1, 1),)),
         slice_(conv(x, w, b, RING), ((2, 0, 6, 2),)),
+        slice_(conv(g.input(("N", 4, 6, 6)), w, b, PLAIN), ((2, 0, 3, 2),)),
+        slice_(conv(g.input(("N", 4, 9, 6)), w, none(), RING), ((2, 1, 6, 4), (3, 0, 5, 4))),
     )
     yield from g.near_misses(
+        (slice_(conv(g.input(("N", 4, 12, 6)), w, b, RING), ((2, 1, 6, 4),)), "two rows more would be made"),
         (slice_(conv(x, w, b, RING), ((2, 2, 6, 1),)), "more than its pads make"),
         (slice_(conv(x, w, b, RING), ((3, 1, -1, 1),)), "there may be no window left"),
         (slice_(conv(x, w, b, RING), ((3, 0, 4, 1),)), "how much is cut off is not known"),

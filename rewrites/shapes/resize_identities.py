@@ -3,6 +3,7 @@
 Resize(x; by 1, or to x's own size) -> x
 Resize(x) -> Expand(x)                                     for an image of one element
 Resize(Resize(x; a); b) -> Resize(x; a * b)                for the nearest element and whole numbers
+Resize(x; 1 / 2) -> Slice(x; every second)                 for the nearest element and powers of two
 """
 
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Dims, Settings, Tensor
-from egraph_opt.operators import Literal, expand, literal, none, resize
+from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Dims, Settings, Slices, Tensor
+from egraph_opt.operators import Literal, expand, literal, none, resize, slice_
 from egraph_opt.rewrites.conditions.values import is_float
 
 law = laws_of("resize", numerics="finite", kind="eliminate")
@@ -132,3 +134,82 @@ def twice(x: Tensor, a: Tensor, b: Tensor, s: Settings):
     two = resize(resize(x, none(), a, none(), s), none(), b, none(), s)
     one = resize(x, none(), literal(both_scales(a, b, s)), none(), s)
     yield rewrite(two, one, because="forgets the factors")
+
+
+def _step(size: int, dim: int, scale: float | None) -> int | None:
+    """How far apart the elements are that are taken, a power of two: of others coordinates are rounded."""
+    step = 1
+    while step <= dim:
+        if scale == 1 / step if scale is not None else step * size == dim:
+            return step
+        step *= 2
+    return None
+
+
+def _first(step: int, s: Settings) -> int | None:
+    """Which element of each `step` is the nearest; of two that are as near one is below, one above."""
+    given = dict(s)
+    mode = given.get("coordinate_transformation_mode", "half_pixel")
+    if step == 1 or mode == "asymmetric":
+        return 0
+    lower = given.get("nearest_mode", "round_prefer_floor") in ("round_prefer_floor", "floor")
+    return (step - 1 if lower else step) // 2 if mode == "half_pixel" else None
+
+
+@hosted()
+def kept_elements(x: Fact, y: Fact, scales: Fact, s: Settings) -> Slices | None:
+    """The slice that takes the nearest elements of x, where it leaves out as many each time."""
+    if crops(s) or dict(s).get("mode", "nearest") != "nearest" or x.shape is None or y.shape is None:
+        return None
+    if len(x.shape) != len(y.shape) or (scales != ABSENT and len(scales.data or ()) != len(x.shape)):
+        return None
+    spec = []
+    for axis, (dim, size) in enumerate(zip(x.shape, y.shape, strict=True)):
+        by = None if scales == ABSENT else float(scales.data[axis])  # type: ignore[index,arg-type]
+        if by == 1 or (by is None and symbolic.known_equal(dim, size)):
+            continue
+        if not isinstance(dim, int) or not isinstance(size, int) or size < 1:
+            return None
+        step = _step(size, dim, by)
+        first = None if step is None else _first(step, s)
+        if step is None or first is None:
+            return None
+        spec.append((axis, first, first + (size - 1) * step + 1, step))
+    return tuple(spec) or None
+
+
+def _smaller(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, half, quarter = (
+        g.input(("N", 4, 8, 13)),
+        g.constant(np.array((1, 1, 0.5, 0.5), np.float32)),
+        g.constant(np.array((1, 1, 1, 0.25), np.float32)),
+    )
+    third, sizes = (g.constant(np.array((1, 1, 0.333333, 1), np.float32)), g.constant(np.array([2, 4, 4, 2])))
+    even, long, whole = g.input((2, 4, 8, 8)), g.input(("N", 4, "L", 8)), g.input((2, 4, 8, 8), INT64)
+
+    def nearest(mode: str, rounded: str) -> Settings:
+        return (("coordinate_transformation_mode", mode), ("mode", "nearest"), ("nearest_mode", rounded))
+
+    for rounded in ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"):
+        for mode in ("asymmetric", "half_pixel"):
+            yield g.fires(resize(x, none(), half, none(), nearest(mode, rounded)))
+            yield g.fires(resize(x, none(), quarter, none(), nearest(mode, rounded)))
+            yield g.fires(resize(even, none(), none(), sizes, nearest(mode, rounded)))
+    yield from g.near_misses(
+        (resize(x, none(), third, none(), NEAREST), "coordinates are rounded"),
+        (resize(whole, none(), none(), sizes, NEAREST), "onnxruntime makes floats of them"),
+        (resize(long, none(), half, none(), NEAREST), "the last one may be left out"),
+        (resize(x, none(), half, none(), nearest("align_corners", "floor")), "steps are larger"),
+        (resize(x, none(), half, none(), (*NEAREST[:1], ("mode", "linear"))), "means"),
+        (resize(even, none(), none(), g.constant(np.array([2, 4, 3, 8])), NEAREST), "not every n-th"),
+    )
+
+
+@law(numerics="bitwise", kind="replace", serves="traffic", examples=_smaller)
+def of_every_second(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, s: Settings):
+    """Resize(x; 1 / n) = Slice(x; every n-th) for the nearest element and n a power of two"""
+    y = resize(x, roi, scales, sizes, s)
+    kept = slice_(x, kept_elements(x, y, scales, s))
+    known = (is_float(x), guard(varies(x)))
+    yield rewrite(y, kept, *known, because="slices forget that they were images")

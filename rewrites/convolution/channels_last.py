@@ -2,6 +2,7 @@
 
 Conv(Transpose(x), W, b) = Transpose(x @ W' + b)        for a kernel of 1, the channels last in x
 Transpose(x) @ W -> Transpose(Conv(x, W'))              for channels that Transpose brings last
+Transpose(x @ W + c) -> Conv(Transpose(x), W', c)       in front of a convolution, which takes it in
 
 Spatial axes and the batch may stand in any order.
 """
@@ -18,11 +19,13 @@ from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
 from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.chains import of_weight, weights
 from egraph_opt.rewrites.conditions.channels import (
+    count_along,
     is_constant_bias,
     is_float_constant,
     is_present,
     static_shape,
 )
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.resized import looks_at_one
 from egraph_opt.rewrites.convolution.whole_image import is_no_double, matrix, pixel_window
@@ -161,3 +164,51 @@ def of_channels_brought_last(z: Tensor, w: Tensor, q: Permutation, k: Int):
     sunk = transpose(conv(z, weight, none(), pixel_window(z)), q)
     demand = guard(is_large(x, undone(q)), varies(z), of_weight(x, w, 0), eq(x @ w, node(k)))
     yield rewrite(x @ w, sunk, kernel(is_no_double(z)), demand, inverse="of_channels_last")
+
+
+@hosted()
+def shift_of_channels(x: Fact, w: Fact, c: Fact) -> Dims | None:
+    """The dims of a shift of x @ W as the bias of a convolution: one number for each channel."""
+    shape = static_shape(w)
+    if shape is None or x.rank is None or len(shape) != 2:
+        return None
+    return (shape[1],) if count_along(c, x.rank, x.rank - 1, shape[1]) == shape[1] else None
+
+
+def _front_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, first, v = g.input(("N", 6, 5, 3)), g.random(3, 4), (0, 3, 1, 2), g.random(6, 4, 3, 3)
+    for image in (x @ w, x @ w + g.random(4), g.random(1, 1, 4) + x @ w):
+        yield g.fires(conv(transpose(image, first), v, none(), PLAIN))
+    yield g.fires(conv(transpose(x @ w + g.random(4), (0, 3, 2, 1)), v, g.random(6), PLAIN))
+    yield from g.near_misses(
+        (transpose(x @ w, first), "there is no convolution"),
+        (conv(transpose(x @ w, (0, 1, 3, 2)), g.random(6, 6, 3, 3), none(), PLAIN), "rows are its channels"),
+        (conv(transpose(x @ g.input((3, 4)), first), v, none(), PLAIN), "the weight is no constant"),
+        (conv(transpose(x @ w + g.random(5, 1), first), v, none(), PLAIN), "a number for each row"),
+        (conv(transpose(x @ w + g.input((4,)), first), v, none(), PLAIN), "the shift is no constant"),
+        (conv(transpose(x @ g.random(6, 3, 4), first), v, none(), PLAIN), "a matrix for each row"),
+    )
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="replace",
+    serves="arithmetic",
+    uses=(either_side, weights),
+    examples=_front_examples,
+)
+def of_channels_in_front(
+    x: Tensor, w: Tensor, c: Tensor, p: Permutation, v: Tensor, b: Tensor, u: ConvWindow, i: Int, k: Int
+):
+    """Transpose(x @ W + c) = Conv(Transpose(x), W', c) in front of a convolution, which takes it in"""
+    product, weight = x @ w, reshape(transpose(w, (1, 0)), kernel_of_matrix(x, w, p))
+    for made, bias in (
+        (product, none()),
+        (beside("Add", product, c, i), reshape(c, shift_of_channels(x, w, c))),
+    ):
+        turned, image = transpose(made, p), conv(transpose(x, p), weight, bias, pixel_window(x))
+        known = (has_several_axes(p), is_large(x, p), eq(w, node(k)), of_weight(x, w, 0), varies(x))
+        demand = guard(conv(turned, v, b, u), *known)
+        yield rewrite(turned, image, kernel(is_no_double(x)), demand, inverse="of_channels_last")

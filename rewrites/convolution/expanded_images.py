@@ -1,14 +1,16 @@
 """A kernel of one element sees an image that is the same everywhere once.
 
 Conv(Expand(x), W, b) -> Expand(Conv(x, W, b))
-Conv(Expand(x), W, b) -> Conv(x, ReduceSum(W), b)                where it is one channel that is repeated
+Conv(Expand(x), W, b) -> Conv(x, ReduceSum(W), b)                where one channel is repeated, or one frame
 Conv(Concat(.., Expand(x), ..), W, b) -> Conv(Concat(..), U, b) + Conv(Expand(x), V)   for parts U, V of W
 
 The pooled branch of ASPP and PointNet's global features are joined with images like this.  Beside an operand
 that has the dims itself, the Expand goes (`views.expand`).
 """
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant
-from egraph_opt.laws.sorts import Dims, Int, Number, Slices, Tensor, Tensors
+from egraph_opt.laws.sorts import Axes, Dims, Int, Number, Slices, Tensor, Tensors
 from egraph_opt.operators import (
     ConvWindow,
     concat,
@@ -109,42 +111,74 @@ def past_point_kernel(x: Tensor, w: Tensor, b: Tensor, t: Tensor, dims: Dims, u:
 
 
 @hosted()
-def is_repeated_channel(x: Fact, wide: Fact, w: Fact, window: ConvWindow) -> bool:
-    """One channel of an image is seen as several, of whose weights the sums overflow nowhere."""
+def summed_axes(x: Fact, wide: Fact, w: Fact, window: ConvWindow) -> Axes | None:
+    """The axes of W along which all its elements see one of x, repeated: channels, or what a kernel spans.
+
+    None where one is repeated elsewhere as well, or the sums may overflow.
+    """
+    shape = static_shape(w)
     if x.shape is None or wide.shape is None or (x.rank or 0) < 3 or x.rank != wide.rank or window.group != 1:
-        return False
-    ends = zip((x.shape[0], *x.shape[2:]), (wide.shape[0], *wide.shape[2:]), strict=True)
-    if x.shape[1] != 1 or wide.shape[1] == 1 or not all(symbolic.known_equal(a, b) for a, b in ends):
-        return False
-    known, dims = known_elements(w), static_shape(w)
-    small = not known or max(map(abs, known)) * (dims or (0, 1))[1] <= LARGEST.get(w.dtype, 0.0)
-    return is_float_constant(w) and small
+        return None
+    if shape is None or not is_float_constant(w) or len(shape) != x.rank:
+        return None
+    axes = len(window.strides)
+    repeated = [k for k, (a, b) in enumerate(zip(x.shape, wide.shape, strict=True)) if a == 1 and b != 1]
+    others = [k for k in range(x.rank) if k not in repeated]
+    if 0 in repeated or not all(symbolic.known_equal(x.shape[k], wide.shape[k]) for k in others):
+        return None
+    for k in (k - 2 for k in repeated if k > 1):
+        dim, pads = wide.shape[k + 2], (window.pads[k], window.pads[k + axes])
+        spare = dim - (shape[k + 2] - 1) * window.dilations[k] - 1 if isinstance(dim, int) else -1
+        if any(pads) or not 0 <= spare < window.strides[k]:
+            return None
+    count = math.prod(shape[k] for k in repeated)
+    largest = max(map(abs, known_elements(w) or (0.0,))) * count
+    return tuple(repeated) if repeated and largest <= LARGEST.get(w.dtype, 0.0) else None
+
+
+@hosted()
+def window_of_sums(window: ConvWindow, axes: Axes) -> ConvWindow:
+    """The window of a kernel that is 1 along some axes, where it is at one place only."""
+
+    def along(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(1 if k + 2 in axes else size for k, size in enumerate(sizes))
+
+    return replace(window, strides=along(window.strides), dilations=along(window.dilations))
 
 
 def _repeated(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, w, b = g.input(("N", 1, 5, "L")), g.random(4, 3, 3, 3), g.random(4)
-    wide = expand(x, (1, 3, 1, 1))
-    line = expand(g.input((2, 1, 6)), (1, 2, 1))
+    wide, stepped = expand(x, (1, 3, 1, 1)), ConvWindow((2, 1), (0, 1, 0, 0), (2, 1))
+    line, row = expand(g.input((2, 1, 6)), (1, 2, 1)), expand(g.input(("N", 3, 1, "L")), (1, 1, 4, 1))
     yield from g.all_fire(
         conv(wide, w, b, RING),
         conv(wide, w, none(), ConvWindow((2, 1), (0,) * 4, (1, 1))),
         conv(line, g.random(4, 2, 1), none(), ConvWindow((1,), (0, 0), (1,))),
+        conv(row, g.random(4, 3, 4, 2), b, ConvWindow((3, 2), (0,) * 4, (1, 1))),
+        conv(row, g.random(4, 3, 2, 3), none(), stepped),
+        conv(expand(g.input(("N", 1, 1, "L")), (1, 3, 3, 1)), w, b, PLAIN),
     )
     yield from g.near_misses(
         (conv(wide, g.random(6, 1, 3, 3), none(), ConvWindow((1, 1), (1,) * 4, (1, 1), 3)), "groups"),
         (conv(wide, g.input((4, 3, 3, 3)), b, RING), "the weight varies"),
-        (conv(expand(g.input(("N", 1, 1, "L")), (1, 3, 5, 1)), w, b, RING), "pixels are repeated, too"),
+        (
+            conv(expand(g.input(("N", 1, 1, "L")), (1, 3, 5, 1)), w, b, RING),
+            "pixels are repeated, and padded",
+        ),
+        (conv(row, w, b, PLAIN), "there are two windows"),
+        (conv(expand(g.input((1, 3, 5, 5)), (2, 1, 1, 1)), w, b, PLAIN), "images are repeated"),
         (conv(wide, g.constant(np.full((4, 3, 3, 3), 2e38, np.float32)), b, RING), "the sum overflows"),
     )
 
 
-@law(kind="fuse", examples=_repeated)
+@law(kind="fuse", source="Qwen2-VL: one image as two frames", examples=_repeated)
 def of_repeated_channel(x: Tensor, w: Tensor, b: Tensor, dims: Dims, u: ConvWindow):
-    """Conv(Expand(x), W, b) = Conv(x, ReduceSum(W), b) for one channel that is repeated"""
-    wide, whole = expand(x, dims), reduce("ReduceSum", w, (1,), 1)
-    known = is_repeated_channel(x, wide, w, u)
-    yield rewrite(conv(wide, w, b, u), conv(x, whole, b, u), known, because="the sum forgets its parts")
+    """Conv(Expand(x), W, b) = Conv(x, ReduceSum(W), b) for one channel that is repeated, or one frame"""
+    wide = expand(x, dims)
+    axes = summed_axes(x, wide, w, u)
+    once = conv(x, reduce("ReduceSum", w, axes, 1), b, window_of_sums(u, axes))
+    yield rewrite(conv(wide, w, b, u), once, because="the sum forgets its parts")
 
 
 # --- beside others --------------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axes, Dims, Slices, Tensor
+from egraph_opt.laws.sorts import Axes, Dims, Int, Slices, Tensor
 from egraph_opt.operators import reduce, reshape, slice_
+from egraph_opt.operators.terms import node
 from egraph_opt.operators.views import refuses
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 from egraph_opt.rewrites.slicing.slice import taken_by
@@ -60,19 +61,29 @@ class View(NamedTuple):
     half: Dims
 
 
-@hosted()
-def longer_halves(x: Fact, one: Slices, other: Slices) -> View | None:
-    """None where one node does not say it: axes of 1 behind are left out if that helps."""
+def _view(x: Fact, one: Slices, other: Slices, *, without_ones: bool) -> View | None:
+    """None where one node does not say it."""
     found = _length_of_halves(x, one, other)
     if found is None or found[1] == 1 or x.shape is None or not x.is_symbolic:
         return None
     axis, length = found
     before, behind = x.shape[:axis], x.shape[axis + 1 :]
-    for rest in (behind, tuple(dim for dim in behind if dim != 1)):
-        dims = (*before, 2, length, *rest)
-        if in_one(x.shape, dims) and not refuses(x.shape, dims):
-            return View(dims, (axis,), (*before, length, *behind))
-    return None
+    rest = tuple(dim for dim in behind if dim != 1 or not without_ones)
+    dims = (*before, 2, length, *rest)
+    said = in_one(x.shape, dims) and not refuses(x.shape, dims)
+    return View(dims, (axis,), (*before, length, *behind)) if said else None
+
+
+@hosted()
+def longer_halves(x: Fact, one: Slices, other: Slices) -> View | None:
+    return _view(x, one, other, without_ones=False)
+
+
+@hosted()
+def halves_of_row(x: Fact, one: Slices, other: Slices) -> View | None:
+    """Without the axes of 1 behind, where one node does not say it with them."""
+    whole = _view(x, one, other, without_ones=False)
+    return None if whole is not None else _view(x, one, other, without_ones=True)
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -90,6 +101,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         part(0, 1, pair) * part(0, 1, pair) + part(1, 2, pair) * part(1, 2, pair),
         part(0, 2, rows, 0) + part(2, 4, rows, 0),
         part(0, 3, image) + part(3, 6, image),
+        part(0, 3, image) * part(0, 3, image) + part(3, 6, image) * part(3, 6, image),
     )
     yield from g.near_misses(
         (first + part(3, 6, y), "halves of two tensors"),
@@ -105,13 +117,16 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(examples=_examples)
-def sum_of_halves(x: Tensor, s: Slices, t: Slices):
-    """x[:, :n] + x[:, n:] = ReduceSum(Reshape(x, [.., 2, n, ..])), likewise of squares"""
-    one, other = slice_(x, s), slice_(x, t)
-    single, halves = single_halves(x, s, t), longer_halves(x, s, t)
-    seen, once = reshape(x, halves[0]), guard(varies(x))
-    why = "what is summed is not told where it stood"
-    for parts, alone, view in ((one + other, x, seen), (one * one + other * other, x * x, seen * seen)):
-        yield rewrite(parts, reduce("ReduceSum", alone, single, KEPT), once, because=why)
-        total = reshape(reduce("ReduceSum", view, halves[1], 0), halves[2])
-        yield rewrite(parts, total, once, because=why)
+def sum_of_halves(x: Tensor, s: Slices, t: Slices, k: Int):
+    """x[:, :n] + x[:, n:] = ReduceSum(Reshape(x, [.., 2, n, ..])), likewise of squares
+
+    Of sums of the original: other views and orders of it would all be views with an axis more.
+    """
+    one, other, single = slice_(x, s), slice_(x, t), single_halves(x, s, t)
+    why, once = "what is summed is not told where it stood", guard(varies(x))
+    for parts, of in ((one + other, lambda v: v), (one * one + other * other, lambda v: v * v)):
+        first = (*once, *guard(eq(parts, node(k))))
+        yield rewrite(parts, reduce("ReduceSum", of(x), single, KEPT), first, because=why)
+        for how, demand in ((longer_halves(x, s, t), first), (halves_of_row(x, s, t), once)):
+            total = reduce("ReduceSum", of(reshape(x, how[0])), how[1], 0)
+            yield rewrite(parts, reshape(total, how[2]), demand, because=why)

@@ -78,7 +78,7 @@ def kernel_of_part(x: Fact, w: Fact, window: ConvWindow, spec: Slices, pads: Pad
     ahead, beyond = (pads[1], pads[rank + 1]) if len(pads) == 2 * rank else (0, 0)
     if len(pads) != 2 * rank or sum(map(abs, pads)) != ahead + beyond or min(pads) < 0 or 0 in cuts:
         return None
-    sources = _channels(x.shape[1], cuts.get(1), ahead, beyond, shape, window.group)
+    sources = _channels(x.shape[1], cuts.get(1), (ahead, beyond), shape, window.group)
     places = [
         _place(x.shape[k + 2], cuts.get(k + 2, (0, None, 1)), shape[k + 2], along)
         for k, along in enumerate(_windows(window))
@@ -102,17 +102,20 @@ def _windows(window: ConvWindow) -> Iterator[tuple[int, int, int, int]]:
 def _channels(
     dim: Dim,
     cut: tuple[int, int | None, int] | None,
-    ahead: int,
-    beyond: int,
+    more: tuple[int, int],
     shape: tuple[int, ...],
     group: int,
 ) -> list[int] | None:
-    """For each channel that comes out the one of its group that it is, -1 for zeros."""
+    """For each channel that comes out the one of its group that it is, -1 for zeros.
+
+    Args:
+        more: how many of zeros there are in front and behind.
+    """
     if not isinstance(dim, int):
         return None
     start, end, step = cut or (0, None, 1)
     taken = list(range(dim)[start:end:step])
-    sources = [-1] * ahead + taken + [-1] * beyond
+    sources = [-1] * more[0] + taken + [-1] * more[1]
     size, rows = shape[1], shape[0] // group
     if len(sources) != shape[0] or not taken or size * group != dim:
         return None

@@ -16,8 +16,8 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.selection import all_laws
 
-MOST_RULES = 1806
-MEDIAN_LINES = 54
+MOST_RULES = 1867
+MEDIAN_LINES = 56
 """Both may only shrink, but for what a new family of laws or tables that end growth bring."""
 
 BUILT_IN = [law for law in all_laws() if law.function.__module__.startswith("egraph_opt.rewrites.")]

@@ -177,7 +177,7 @@ def _same_type(call: Call) -> list[Fact]:
 
 @formula("Mul")
 def _mul(call: Call) -> list[Fact]:
-    made = _same_type(call)
+    made = list(_same_type(call))
     if made and any(call.fact(k).splat == 0 and _is_positive(call.fact(1 - k)) for k in (0, 1)):
         return [with_data(made[0], splat=0.0)]
     return made

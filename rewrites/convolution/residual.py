@@ -53,7 +53,8 @@ def identity_kernel(x: Fact, w: Fact, window: ConvWindow) -> Identity | None:
     """The identity in the form of W; None where no element of W takes each of x to its place."""
     if any(s != 1 for s in window.strides):
         return None
-    return kernel_of_part.function(x, w, window, (), no_pads.function(window))
+    found: Identity | None = kernel_of_part.function(x, w, window, (), no_pads.function(window))
+    return found
 
 
 @hosted()

@@ -165,7 +165,7 @@ def kept_elements(x: Fact, y: Fact, scales: Fact, s: Settings) -> Slices | None:
         return None
     spec = []
     for axis, (dim, size) in enumerate(zip(x.shape, y.shape, strict=True)):
-        by = None if scales == ABSENT else float(scales.data[axis])  # type: ignore[index,arg-type]
+        by = None if scales == ABSENT else float(scales.data[axis])  # type: ignore[index]
         if by == 1 or (by is None and symbolic.known_equal(dim, size)):
             continue
         if not isinstance(dim, int) or not isinstance(size, int) or size < 1:

@@ -71,7 +71,7 @@ def known_places(x: Fact, p: Permutation, i: Fact) -> Literal | None:
     if any(row is None for row in rows):
         return None
     strides = _strides(lengths)
-    places = (sum(map(mul, place, strides)) for place in zip(*rows, strict=True))  # type: ignore[arg-type]
+    places = (sum(map(mul, place, strides)) for place in zip(*rows, strict=True))
     return indices_literal(i.shape[:-1], places)
 
 

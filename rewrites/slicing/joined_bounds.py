@@ -58,10 +58,14 @@ def upper_row(x: Fact, settings: Settings, axis: Axis) -> Literal | None:
     return _row(x, settings, "max", axis)
 
 
+BOUNDED: dict[int, int] = {TensorProto.FLOAT: 8, TensorProto.FLOAT16: 12}
+"""From which opset on Max and Min broadcast such a type."""
+
+
 @hosted()
 def may_be_bounded(x: Fact, number: int) -> bool:
-    """Max and Min broadcast from opset 8 on, and take halves from 12 on."""
-    return number >= {TensorProto.FLOAT: 8, TensorProto.FLOAT16: 12}.get(x.dtype, number + 1)
+    """Max and Min broadcast operands of this type."""
+    return number >= BOUNDED.get(x.dtype, number + 1)
 
 
 @auxiliary(listing)

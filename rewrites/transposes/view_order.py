@@ -154,9 +154,9 @@ def over_joined(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims]
 
     None where the view joins no axes or splits some.
     """
-    if x.const or not x.is_symbolic or not dims or 0 in dims or len(dims) != len(q):
+    if x.const or x.shape is None or not x.is_symbolic or not dims or 0 in dims or len(dims) != len(q):
         return None
-    joined = groups(dims, x.shape)  # type: ignore[arg-type]
+    joined = groups(dims, x.shape)
     if joined is None or not divides(joined):
         return None
     starts = [sum(map(len, joined[:axis])) for axis in range(len(dims))]

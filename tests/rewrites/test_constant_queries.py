@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,8 @@ def test_a_learned_query_is_part_of_the_weight_of_the_keys(opset: int, dims: lis
 def test_axes_of_one_in_front_of_weights_stay_in_the_result(
     first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
-    for dims in ([5, 6], ["N", 5, 6]):
+    dims: Sequence[int | str]
+    for dims in ((5, 6), ("N", 5, 6)):
         g = Graph(x=dims)
         made = g.add("MatMul", g.add("MatMul", "x", g.weight(*first)), g.weight(*second))
         assert check_settled(g.model(made)) == {"MatMul": 1}

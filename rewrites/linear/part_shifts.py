@@ -16,13 +16,9 @@ from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rule, tab
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Dims, Pads, Slices, Tensor, Unit
 from egraph_opt.operators import Literal, literal, pad, reshape, slice_
-from egraph_opt.rewrites.conditions.channels import (
-    count_along,
-    is_float_constant,
-    is_shift,
-    overflows_nowhere,
-)
-from egraph_opt.rewrites.linear.part_scales import is_apart, taken, taking
+from egraph_opt.rewrites.arithmetic.distributivity import sum_fits
+from egraph_opt.rewrites.conditions.channels import count_along, is_shift
+from egraph_opt.rewrites.linear.part_scales import is_apart, is_scalable_bias, taken, taking
 from egraph_opt.rewrites.linear.selection import absorbing, weight
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -53,17 +49,6 @@ def place_of_part(spec: Slices, y: Fact, c: Fact) -> Place | None:
     if count is None or not is_shift(c):
         return None
     return Place(Literal(c.dtype, (end - start,), (1.0,)), (count,), (start, size - end))
-
-
-@hosted()
-def is_constant_shift(b: Fact) -> bool:
-    return is_float_constant(b)
-
-
-@hosted()
-def may_be_shifted(b: Fact, c: Fact) -> bool:
-    """Their sum overflows nowhere, as far as the elements of both are known."""
-    return overflows_nowhere("Add", b, c)
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -109,8 +94,8 @@ def shift_of_part(
     how = place_of_part(s, y, c)
     row = pad(literal(how[0]) * reshape(c, how[1]), "constant", how[2], 0.0)
     whole = x @ w + (b + row)
-    found = (eq(o, slice_(y, s) + c), eq(y, x @ w + b), may_be_shifted(b, c))
+    found = (eq(o, slice_(y, s) + c), eq(y, x @ w + b), sum_fits(b, c))
     then = (union(o, slice_(whole, s)), shifted(y, whole, s))
-    yield rule(*found, guard(weight(w), taken(y), is_constant_shift(b)), then=then, because=forgets)
+    yield rule(*found, guard(weight(w), taken(y), is_scalable_bias(b, y)), then=then, because=forgets)
     other = (shifted(y, z, s), eq(o, slice_(y, r)), is_apart(s, r))
     yield rule(*other, then=union(o, slice_(z, r)), because=forgets)

@@ -34,14 +34,9 @@ from egraph_opt.rewrites.conditions.operands import (
 from egraph_opt.rewrites.linear.gathered_rows import MORE, is_gathered
 from egraph_opt.rewrites.linear.lone_rows import norms_of, of_one_rank
 from egraph_opt.rewrites.slicing.slice import dim_at
+from egraph_opt.rewrites.transposes.movement import is_single
 
 law = laws_of("joining", numerics="bitwise", kind="move", serves="arithmetic", source="GPT-2: its last token")
-
-
-@hosted()
-def is_single(i: Fact) -> bool:
-    """One index."""
-    return i.shape in ((), (1,))
 
 
 @hosted()

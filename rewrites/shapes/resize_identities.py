@@ -198,7 +198,7 @@ def _smaller(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(resize(even, none(), none(), sizes, nearest(mode, rounded)))
     yield from g.near_misses(
         (resize(x, none(), third, none(), NEAREST), "coordinates are rounded"),
-        (resize(whole, none(), none(), sizes, NEAREST), "onnxruntime makes floats of them"),
+        (resize(whole, none(), none(), sizes, NEAREST), "ONNX's reference makes floats of them"),
         (resize(long, none(), half, none(), NEAREST), "the last one may be left out"),
         (resize(x, none(), half, none(), nearest("align_corners", "floor")), "steps are larger"),
         (resize(x, none(), half, none(), (*NEAREST[:1], ("mode", "linear"))), "means"),

@@ -70,8 +70,7 @@ def known_places(x: Fact, p: Permutation, i: Fact) -> Literal | None:
     rows = [from_front(indices[k :: len(lengths)], dim) for k, dim in enumerate(lengths)]
     if any(row is None for row in rows):
         return None
-    strides = _strides(lengths)
-    places = (sum(map(mul, place, strides)) for place in zip(*rows, strict=True))
+    places = (sum(map(mul, place, _strides(lengths))) for place in zip(*rows, strict=True))
     return indices_literal(i.shape[:-1], places)
 
 

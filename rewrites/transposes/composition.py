@@ -72,7 +72,7 @@ class Turned(NamedTuple):
 
     @property
     def disorder(self) -> int:
-        """How many pairs of axes the transpose turns around."""
+        """How many pairs of axes the transpose turns around: 0 of a view."""
         return sum(a > b for a, b in combinations(self.turn, 2))
 
 

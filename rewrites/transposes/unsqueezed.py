@@ -16,7 +16,7 @@ from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import reshape, slice_, transpose
 from egraph_opt.rewrites.conditions.view_shapes import insertions
-from egraph_opt.rewrites.transposes.composition import Turned, is_identity
+from egraph_opt.rewrites.transposes.composition import Turned
 
 
 def with_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Turned | None:
@@ -48,24 +48,17 @@ def _placed(shape: Dims, result: list[int | None]) -> Turned:
 
 
 @hosted()
-def unsqueezed(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Dims | None:
-    """The dims of x with the axes that a view inserts behind Transpose_p."""
+def unsqueezed(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Turned | None:
+    """What is left of p, then q, behind a view that inserts axes into x; None where nothing is."""
     found = with_ones(x, p, dims, q)
-    return None if found is None else found.dims
+    return found if found is not None and found.disorder else None
 
 
 @hosted()
-def turned(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Permutation | None:
-    """The transpose that is left of p, then q; None where there is none."""
+def undone(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Dims | None:
+    """The dims of the view alone, where nothing is left of p, then q."""
     found = with_ones(x, p, dims, q)
-    return None if found is None or is_identity(found.turn) else found.turn
-
-
-@hosted()
-def undoes(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> bool:
-    """What is left of p, then q, is nothing."""
-    found = with_ones(x, p, dims, q)
-    return found is not None and bool(is_identity(found.turn))
+    return found.dims if found is not None and not found.disorder else None
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -98,6 +91,6 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 )
 def past_unsqueeze(x: Tensor, p: Permutation, d: Dims, q: Permutation):
     """Transpose_q(Unsqueeze(Transpose_p(x))) = Transpose_r(Unsqueeze(x)), or Unsqueeze(x) where q undoes p"""
-    both, view = transpose(reshape(transpose(x, p), d), q), reshape(x, unsqueezed(x, p, d, q))
-    yield rewrite(both, transpose(view, turned(x, p, d, q)), because="forgets p and q")
-    yield rewrite(both, view, undoes(x, p, d, q), because="forgets p and q")
+    both, how = transpose(reshape(transpose(x, p), d), q), unsqueezed(x, p, d, q)
+    yield rewrite(both, transpose(reshape(x, how[0]), how[1]), because="forgets p and q")
+    yield rewrite(both, reshape(x, undone(x, p, d, q)), because="forgets p and q")

@@ -17,7 +17,7 @@ from egraph_opt.check.beside.variants import in_dtype
 from egraph_opt.check.scope import attributes_in, nodes_of
 from egraph_opt.check.shorthands import with_argument
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.expressions import constant
 
 BEYOND_HALVES = (1e-8, 1e5)
 """What is 0 as a half, and infinite."""
@@ -35,36 +35,30 @@ LEAST, BOUNDS = (2.0**-149,), frozenset({"max", "min"})
 
 def with_numbers_beyond_halves(example: Example) -> Iterator[Example]:
     """An example of halves, each attribute that is a float one of those."""
-    if not any(known.dtype == TensorProto.FLOAT for known in example.operands.facts):
-        return
-    for node, position, value in _changed(example, BEYOND_HALVES):
-        old = node.arguments[position]
-        made = with_argument(node, position, constant(value, old.sort))
-        yield in_dtype(with_parts(example, {node: made}), TensorProto.FLOAT16)
+    if any(known.dtype == TensorProto.FLOAT for known in example.operands.facts):
+        yield from (in_dtype(made, TensorProto.FLOAT16) for made in _changed(example, BEYOND_HALVES))
 
 
 def with_least_bounds(example: Example) -> Iterator[Example]:
     """Each bound of a Clip the least number, which has no half."""
-    for node, position, value in _changed(example, LEAST, BOUNDS):
-        old = node.arguments[position]
-        yield with_parts(example, {node: with_argument(node, position, constant(value, old.sort))})
+    yield from _changed(example, LEAST, BOUNDS)
 
 
 def with_numbers_without_inverse(example: Example) -> Iterator[Example]:
     """Each slope, or factor, of an operator so small."""
-    for node, position, value in _changed(example, WITHOUT_INVERSE, SLOPES):
-        old = node.arguments[position]
-        yield with_parts(example, {node: with_argument(node, position, constant(value, old.sort))})
+    yield from _changed(example, WITHOUT_INVERSE, SLOPES)
 
 
 def _changed(
     example: Example, numbers: tuple[float, ...], names: frozenset[str] | None = None
-) -> Iterator[tuple[Expression, int, Any]]:
-    """Operators, the places of attributes, and other values of these, of some entries or all."""
+) -> Iterator[Example]:
+    """An example in which one attribute, some entries of it or all, is each of some numbers."""
     for node in nodes_of(example):
         for position in attributes_in(node):
-            old = node.arguments[position].head.value
-            yield from ((node, position, value) for value in _others(old, numbers, names))
+            old = node.arguments[position]
+            for value in _others(old.head.value, numbers, names):
+                made = with_argument(node, position, constant(value, old.sort))
+                yield with_parts(example, {node: made})
 
 
 def _others(value: Any, numbers: tuple[float, ...], names: frozenset[str] | None) -> Iterator[Any]:

@@ -17,7 +17,7 @@ def counted_from_behind(i: Fact, x: Fact, axis: Axis) -> Literal | None:
     dim, elements = dim_at(x, axis), i.data or i.value
     if not isinstance(dim, str) or not elements or len(elements) != 1 or i.shape != (1,):
         return None
-    count = symbolic.sub(dim, elements[0])
+    count = symbolic.sub(dim, elements[0])  # type: ignore[arg-type]
     return Literal(T.INT64, (1,), (-count,)) if isinstance(count, int) and count > 0 else None
 
 

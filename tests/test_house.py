@@ -21,6 +21,7 @@ ROOT = Path(egraph_opt.__file__).parents[1]
 
 ORDER = (
     "errors",
+    "foreign_text",
     "forking",
     "imports",
     "cache",
@@ -248,6 +249,7 @@ def test_few_modules_stand_outside_of_rooms() -> None:
         "__init__",
         "cache",
         "errors",
+        "foreign_text",
         "forking",
         "imports",
     }

@@ -13,6 +13,7 @@ from typing import Any
 
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.facts.assumption import Assumption
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.model.files import replacing
 
 FORMAT = 1
@@ -98,7 +99,7 @@ class Certificate:
             CertificateError: it is no certificate, or one of another format.
         """
         try:
-            found = json.loads(text)
+            found = parsed_json(text)
             if found.get("format") != FORMAT:
                 raise ValueError("it is of another format")
             if found.pop("digest") != digest_of_content(found):

@@ -217,9 +217,8 @@ def names_of(rewrites: str | None) -> list[str] | None:
 
 def parsed_overrides(texts: list[str] | None) -> tuple[Override, ...]:
     """The values of `--set`, as TOML has them; what is none is a name, which needs no quotes."""
-    import tomllib
-
     from egraph_opt.cost.parameters import Option, Override
+    from egraph_opt.foreign_text import parsed_toml
 
     found = []
     for text in texts or ():
@@ -227,8 +226,8 @@ def parsed_overrides(texts: list[str] | None) -> tuple[Override, ...]:
         if not equals or not name.strip() or not value.strip():
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
         try:
-            (read,) = tomllib.loads(f"value = {value}").values()
-        except (ValueError, RecursionError):
+            (read,) = parsed_toml(f"value = {value}").values()
+        except ValueError:
             read = value.strip()
         found.append(Override(name.strip(), read, Option(text)))
     return tuple(found)

@@ -15,7 +15,6 @@ A file of values says what it goes on from, and then a value, or a value with it
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from egraph_opt.cost.domains import Domain, ListOf, Names, RecordsOf, RefusedErr
 from egraph_opt.cost.domains import Path as KeyPath
 from egraph_opt.cost.parameters import CONFIDENCES, Override, Parameter, domain_of
 from egraph_opt.errors import CostModelError, ParameterError, nearest
+from egraph_opt.foreign_text import parsed_toml
 
 EXTENDS = "extends"
 """The key that names what a file goes on from."""
@@ -59,8 +59,8 @@ class TomlFile:
             CostModelError: it is no TOML; the message names the line.
         """
         try:
-            return tomllib.loads(self.text)
-        except (ValueError, RecursionError) as error:  # integers and nesting have limits of their own
+            return parsed_toml(self.text)
+        except ValueError as error:  # integers and nesting have limits of their own
             told, _, place = str(error).partition(" (at ")
             line = re.match(r"line (\d+)", place)
             number = line[1] if line else len(self.text.splitlines())  # at the end of the document
@@ -73,7 +73,7 @@ def _line(text: str, path: KeyPath) -> int | None:
     lines = text.splitlines()
     for count in range(1, len(lines) + 1):
         try:
-            table: Any = tomllib.loads("\n".join(lines[:count]))
+            table: Any = parsed_toml("\n".join(lines[:count]))
         except ValueError:
             continue
         if _has(table, path):

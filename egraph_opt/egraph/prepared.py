@@ -23,6 +23,7 @@ from typing import Any
 
 from egraph_opt.cache import cache_folder, digest_of_code, keep_newest, kept_text, replace_text
 from egraph_opt.egraph.relevance import Head, Terms
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
 
@@ -95,12 +96,12 @@ class PreparedTerms:
     def _read(self, path: Path) -> None:
         try:
             head, _, content = kept_text(path).partition("\n")
-            if json.loads(head) != {"format": FORMAT, "digest": _digest(content)}:
+            if parsed_json(head) != {"format": FORMAT, "digest": _digest(content)}:
                 raise ValueError("it is broken, or of another format")
-            self.rules = _decoded(json.loads(content))
+            self.rules = _decoded(parsed_json(content))
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             _log.debug("%s: terms of rules are found anew: %s", path, error)
 
 

@@ -25,6 +25,7 @@ from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.validation import check_account, check_snapshot
 from egraph_opt.errors import ModelReadError
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.graph.content import tensor_key
 from egraph_opt.model.files import replacing
 from egraph_opt.operators.stored_values import decode, encode
@@ -122,7 +123,7 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
 _UNREADABLE = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
     *(ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError),
-    *(MemoryError, RecursionError, NotImplementedError, RuntimeError),
+    *(MemoryError, NotImplementedError, RuntimeError),
 )
 """What numpy, its decompression, and our reading of what is inside raise on any other file."""
 
@@ -173,7 +174,7 @@ def _array(content: bytes) -> np.ndarray[Any, Any]:
 def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
     if "json" not in arrays:
         raise ValueError("it has no description")
-    described = json.loads(arrays["json"].tobytes())
+    described = parsed_json(arrays["json"].tobytes())
     if described["version"] != VERSION:
         raise ValueError(
             f"version {described['version']}, this release reads {VERSION}; saturate the model again"

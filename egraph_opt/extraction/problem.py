@@ -9,7 +9,6 @@ Reading e-graphs in the JSON form of extraction-gym (github.com/egraphs-good/ext
 from __future__ import annotations
 
 import gzip
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.structure import Floats, Ints, Mask, invert, pointers
+from egraph_opt.foreign_text import parsed_json
 
 
 def _no_ties() -> Floats:
@@ -207,7 +207,7 @@ def load_json(path: str | Path) -> ExtractionProblem:
     source = Path(path)
     raw = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
     try:
-        graph = json.loads(raw)
+        graph = parsed_json(raw)
         nodes = graph["nodes"]
         number: dict[str, int] = {}
         for node in nodes.values():
@@ -216,7 +216,7 @@ def load_json(path: str | Path) -> ExtractionProblem:
         children = [[number[nodes[child]["eclass"]] for child in node["children"]] for node in nodes.values()]
         cost = [float(node["cost"]) for node in nodes.values()]
         roots = [number[root] for root in graph["root_eclasses"]]
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         reason = f"{source.name} is not an e-graph in extraction-gym's JSON form: {error!r}"
         raise ExtractionError(reason) from error
     return ExtractionProblem(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import queue
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from egraph_opt.errors import TimingError
+from egraph_opt.foreign_text import parsed_json
 
 SHOWN = 200
 """Characters of what a command has printed that an error repeats."""
@@ -113,8 +113,8 @@ def _is_time(value: object) -> bool:
 
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parsed_json(text)
+    except ValueError:
         return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.errors import TimingError
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.measurement.device_call import DeviceAnswer, answer_of
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.whole import Latency
@@ -38,9 +39,9 @@ class TimesJournal:
 
     def _read(self, line: str) -> None:
         try:
-            said: Any = json.loads(line)
+            said: Any = parsed_json(line)
             key = str(said["command"]), str(said["model"]), int(said["round"])
-        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
+        except (ValueError, LookupError, TypeError, OverflowError):
             return  # half a line, where a process was killed
         answer = answer_of(said)
         if not answer.error:

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.model.external_data import locations
 from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
 from egraph_opt.model.locks import ending_cleanly, left_over, new_locked_file
@@ -160,9 +161,9 @@ def _read_journal(journal: Path) -> tuple[str, list[str]]:
     if journal.is_symlink() or not journal.is_file():  # a pipe would be waited for
         return "", []
     try:
-        entry = json.loads(journal.read_text(encoding="utf-8"))
+        entry = parsed_json(journal.read_text(encoding="utf-8"))
         return str(entry["new"]), [str(name) for name in entry["old"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return "", []
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from onnx import ModelProto
 
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.model.encoding import graphs_of
 
 OF_MODEL = "egraph_opt"
@@ -96,7 +97,7 @@ def _drop(entries: Any, *keys: str) -> None:
 def said_of(props: Mapping[str, str]) -> dict[str, Any]:
     """What the entry of a model says; empty where there is none, or another's."""
     try:
-        found = json.loads(props.get(OF_MODEL, "{}"))
+        found = parsed_json(props.get(OF_MODEL, "{}"))
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

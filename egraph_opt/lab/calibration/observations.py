@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.facts.fact import Fact
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.inference.core import infer_node
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.lab.calibration.coordinates import Floats, Space
@@ -103,12 +103,12 @@ def _of_type(row: ProfileRow, nodes: ModelNodes | None) -> Observation:
 def _measured(key: str) -> NodeView:
     """The node that a measurement's key describes (`egraph_opt.measurement.specimen`)."""
     try:
-        domain, op, version, attributes, inputs, outputs = json.loads(key)
+        domain, op, version, attributes, inputs, outputs = parsed_json(key)
         if not (isinstance(domain, str) and isinstance(op, str) and version in range(1000)):
             raise ValueError("no operator")
         facts = tuple(_fact(entry) for entry in inputs)
         given = {str(name): _attribute(value) for name, value in attributes}
-    except (ValueError, TypeError, IndexError, RecursionError):
+    except (ValueError, TypeError, IndexError):
         raise UnusableError("a fused operator of onnxruntime, which a key does not describe") from None
     signature: Any = (op, domain, tuple(given.items()), facts, len(outputs))
     known = infer_node(*signature, opset=version)

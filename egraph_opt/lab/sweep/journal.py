@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from egraph_opt.errors import RunsError
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.lab.sweep.work import Done, RunRow
 from egraph_opt.model.files import replacing
 from egraph_opt.model.streams import is_stream
@@ -144,8 +145,8 @@ def _check_header(header: Mapping[str, Any], path: Path, digests: Mapping[str, s
 
 def _parsed(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = parsed_json(line)
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise _damaged(path, number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.foreign_text import parsed_json
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.graph.timed_runtime import Kernel, Run, undisturbed
 from egraph_opt.imports import onnxruntime
@@ -71,7 +71,7 @@ class ProfiledSession:
     def events(self) -> list[dict[str, Any]]:
         """End the session: what the profiler has written."""
         written = Path(self._session.end_profiling())
-        events: list[dict[str, Any]] = json.loads(written.read_text(encoding="utf-8"))
+        events: list[dict[str, Any]] = parsed_json(written.read_text(encoding="utf-8"))
         written.unlink()
         return events
 

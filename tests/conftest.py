@@ -85,7 +85,7 @@ def restored_laws() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if dropped := set(left_out(items)):
+    if dropped := set(left_out(items, config.args)):
         config.hook.pytest_deselected(items=list(dropped))
         items[:] = [item for item in items if item not in dropped]
     here, seen = Path(__file__).parent, Counter[str]()

@@ -1,4 +1,4 @@
-"""Variations of a test that are run: of several opsets one, of many graphs a share; ALL_VARIATIONS=1: all.
+"""Tests that are run: of several opsets one, of many graphs and of tests of laws a share; ALL_VARIATIONS=1: all.
 
 Tests of laws optimise the same graph in several opsets, shapes and spellings, others do the same to one model
 after another, or to one wrong law, which takes most of the time of the suite.  Which of them are run, follows
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from zlib import crc32
 
@@ -50,6 +50,19 @@ SHARES = {
 """Folders, files and tests of which variations are dealt: of so many one is run, and one at least.
 The first that fits counts."""
 
+SHARES_OF_TESTS = {
+    "cost_models/": 2,
+    "extraction/": 2,
+    "knowledge_bases/": 3,
+    "lab/": 2,
+    "rewrites/test_laws.py": 1,
+    "rewrites/": 3,
+}
+"""Folders of whose files not all tests are run, of so many one; a file that is named is run whole.
+
+The laws themselves go through the gate, those whole that have changed; these tests are of what they do together.
+"""
+
 ALL = ("ALL_VARIATIONS", "ALL_WRONG_LAWS", "LAWS")
 """Variables of the environment with which all are run: a law is accepted by both of its tests."""
 
@@ -58,22 +71,43 @@ ROOT = TESTS.parent
 SOURCES = ("egraph_opt", "rewrites", "cost_models")
 
 
-def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """The tests that are not run."""
+def left_out(items: Iterable[pytest.Item], named: Iterable[str] = ()) -> list[pytest.Item]:
+    """The tests that are not run, where these files, folders and tests were named."""
     if any(map(os.environ.get, ALL)):
         return []
     begin = _digest_of_sources()
-    found = [item for item in items if _share(item) > 1 and hasattr(item, "callspec")]
-    of_one_opset = _dealt(found, _but_for_the_opset, lambda item: len(found), begin)
+    varied = [item for item in items if _share(item) > 1 and hasattr(item, "callspec")]
+    of_one_opset = _dealt(varied, _but_for_the_opset, lambda item: len(varied), begin)
     kept = set(_dealt(of_one_opset, _function, _share, begin))
-    return [item for item in found if item not in kept]
+    dropped = {item for item in varied if item not in kept}
+    if not any(".py" in name for name in named):
+        dropped |= _of_tests(items, begin)
+    return [item for item in items if item in dropped]
+
+
+def _of_tests(items: Iterable[pytest.Item], begin: int) -> set[pytest.Item]:
+    """What is not run of the files of which a share of the tests is."""
+    first = {_function(item): item for item in items if _share_of_tests(item) > 1}
+    kept = set(map(_function, _dealt(first.values(), _file, _share_of_tests, begin)))
+    return {item for item in items if _function(item) in first and _function(item) not in kept}
 
 
 def _share(item: pytest.Item) -> int:
     """Of how many variations of a test one is run."""
-    path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
-    name = f"{path}::{item.name}"
-    return next((share for place, share in SHARES.items() if name.startswith(place)), 1)
+    return _first_of(SHARES, f"{_file(item)}::{item.name}")
+
+
+def _share_of_tests(item: pytest.Item) -> int:
+    """Of how many tests of a file one is run."""
+    return _first_of(SHARES_OF_TESTS, _file(item))
+
+
+def _first_of(shares: Mapping[str, int], name: str) -> int:
+    return next((share for place, share in shares.items() if name.startswith(place)), 1)
+
+
+def _file(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
 
 
 def _dealt(

@@ -1,4 +1,4 @@
-"""Tests that are run: of several opsets one, of many graphs and of tests of laws a share; ALL_VARIATIONS=1: all.
+"""Tests that are run: of several opsets one, of graphs and of tests of laws a share; ALL_VARIATIONS=1: all.
 
 Tests of laws optimise the same graph in several opsets, shapes and spellings, others do the same to one model
 after another, or to one wrong law, which takes most of the time of the suite.  Which of them are run, follows
@@ -60,7 +60,7 @@ SHARES_OF_TESTS = {
 }
 """Folders of whose files not all tests are run, of so many one; a file that is named is run whole.
 
-The laws themselves go through the gate, those whole that have changed; these tests are of what they do together.
+The laws themselves go through the gate, those whole that have changed; these tests are of laws together.
 """
 
 ALL = ("ALL_VARIATIONS", "ALL_WRONG_LAWS", "LAWS")

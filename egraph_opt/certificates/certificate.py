@@ -16,7 +16,7 @@ from egraph_opt.facts.assumption import Assumption
 from egraph_opt.foreign_text import parsed_json
 from egraph_opt.model.files import replacing
 
-FORMAT = 1
+FORMAT = 2
 """Of the file; one of another format is refused."""
 
 MODEL, RESULT, APPLIED = "model", "result", "applied"
@@ -53,7 +53,7 @@ class Certificate:
 
     Attributes:
         version: of this project.
-        model, result: digests of both, see `digest_of_graph`.
+        model, result: digests of both, by part, see `digests_of_graph`.
         reading: how the model was read: what was assumed, which sizes its inputs got, what was folded.
         limits: what the target publishes, by name.
         laws: the digests of the texts of laws, and of what fills their tables, by name.
@@ -64,8 +64,8 @@ class Certificate:
     """
 
     version: str
-    model: str
-    result: str
+    model: Mapping[str, str]
+    result: Mapping[str, str]
     reading: Mapping[str, Any]
     limits: Mapping[str, int]
     laws: Mapping[str, str]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 
 from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, Certificate, ProofStep
+from egraph_opt.certificates.checked import CheckedCertificate, said_of_reading
 from egraph_opt.certificates.checking_bound import CheckedBound, check_bound
 from egraph_opt.certificates.closure import operands_first
-from egraph_opt.certificates.digests import digest_of_graph, digest_of_source
+from egraph_opt.certificates.digests import digest_of_source, digests_of_graph
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.expansion import expanded
 from egraph_opt.certificates.instances import LawInstance, LawTables, StatedRules
 from egraph_opt.certificates.knowledge import Knowledge
-from egraph_opt.certificates.numbers import ConstantNumbers, differ, in_type
+from egraph_opt.certificates.numbers import ConstantNumbers, in_type
 from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
 from egraph_opt.certificates.stated_bound import StatedBound
 from egraph_opt.facts.assumption import Assumption
+from egraph_opt.graph.content import tensor_key
 from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.proved import is_proved
@@ -26,52 +28,6 @@ from egraph_opt.laws.selection import all_laws
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
 from egraph_opt.operators.expressions import declared_functions
 from egraph_opt.operators.stored_values import decode
-
-
-@dataclass(frozen=True)
-class CheckedCertificate:
-    """What a certificate shows.
-
-    Attributes:
-        nodes: of the result.
-        steps: of the certificate.
-        laws: how often each law is used.
-        definitions: how often the rules that say what shorthands and tables of laws are.
-        proved: those of the laws that are proved for all sizes.
-        folded: constants that were computed anew.
-        trusted: what nothing shows, one line each.
-        bound: of cost; None where the certificate says nothing of it.
-    """
-
-    nodes: int
-    steps: int
-    laws: Mapping[str, int]
-    definitions: int
-    proved: tuple[str, ...]
-    folded: int
-    expanded: int
-    trusted: tuple[str, ...]
-    bound: CheckedBound | None = None
-
-    def lines(self) -> list[str]:
-        """In words."""
-        per_node = self.steps / max(self.nodes, 1)
-        found = [f"the result is equal to the model, by {self.steps} steps ({per_node:.1f} a node)"]
-        if self.laws:
-            found.append(f"it rests on {len(self.laws)} laws, of which {len(self.proved)} are proved:")
-            for name, count in sorted(self.laws.items()):
-                how = "proved" if name in self.proved else "tested"
-                found.append(f"  {name}: {count} {'time' if count == 1 else 'times'}, {how}")
-        if self.definitions:
-            found.append(f"definitions of shorthands and tables of laws: {self.definitions} steps")
-        if self.folded:
-            found.append(f"constants computed anew: {self.folded}")
-        if self.expanded:
-            found.append(f"pseudo-operators written as what they stand for: {self.expanded}")
-        if self.trusted:
-            found.append(f"trusted, as nothing shows it: {len(self.trusted)}")
-            found += [f"  {line}" for line in self.trusted]
-        return found if self.bound is None else [*found, *self.bound.lines()]
 
 
 def check_certificate(
@@ -115,12 +71,19 @@ class _Uses:
 class _Checker:
     def __init__(self, model: LoadedModel, result: LoadedModel, certificate: Certificate) -> None:
         self._certificate = certificate
+        ours, theirs = version("egraph-opt"), certificate.version
+        if ours != theirs:
+            raise CertificateError(f"it was made by version {theirs} of egraph-opt, and this is {ours}")
         for name, loaded, wanted in (
             ("model", model, certificate.model),
             ("result", result, certificate.result),
         ):
-            if digest_of_graph(loaded) != wanted:
-                raise CertificateError(f"{loaded.source}: is not the {name} that the certificate is of")
+            found = digests_of_graph(loaded)
+            if found != wanted:
+                others = ", ".join(part for part, digest in found.items() if wanted.get(part) != digest)
+                raise CertificateError(
+                    f"{loaded.source}: is not the {name} that the certificate is of: it has other {others}"
+                )
         if model.opset_imports != result.opset_imports:
             raise CertificateError(f"opsets differ: {model.opset_imports} and {result.opset_imports}")
         _compare_interfaces(model.model.graph, result.model.graph)
@@ -163,7 +126,14 @@ class _Checker:
             expanded=uses.expanded,
             trusted=tuple(uses.trusted),
             bound=self._bound(result),
+            assumed=said_of_reading(self._certificate.reading),
+            within=self._bounds_of_values(),
         )
+
+    def _bounds_of_values(self) -> dict[str, float]:
+        sources = {name: self._rules.source(name) for name in self._uses.laws}
+        bounds = {name: source.bound for name, source in sources.items() if isinstance(source, Law)}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def _bound(self, result: ReadModel) -> CheckedBound | None:
         said = self._certificate.bound
@@ -260,25 +230,28 @@ class _Checker:
 
     def _fold(self, step: ProofStep, term: int, number: int) -> None:
         """A constant, computed from its operands, is a constant of the result, or one between."""
-        known = self._knowledge.of(term)
-        computed = self._numbers.of(term)
-        self._numbers.forget()
-        dtype = known.fact.dtype if known is not None else 0
         self._uses.folded += 1
-        if not step.name:
-            tensor = ir.tensor(in_type(computed, dtype), dtype=ir.DataType(dtype))
-            self._knowledge.unite(term, constant_leaf(self._knowledge, self._numbers, tensor), number)
-            return
-        leaf = self._models[RESULT].constants.get(step.name)
-        if leaf is None:
-            raise CertificateError(f"the result has no constant {step.name!r}")
-        tensor = self._numbers.tensors[leaf]
-        if int(tensor.dtype) != dtype:
-            raise CertificateError(f"{step.name!r} is of another element type")
-        wrong = differ(computed, tensor.numpy(), dtype)
-        if wrong:
-            raise CertificateError(f"{step.name!r} is not what its operands give: {wrong}")
+        leaf = self._constant_of_result(step.name, term) if step.name else self._constant_between(term)
+        self._numbers.forget()
+        self._numbers.folded(leaf, term)
         self._knowledge.unite(term, leaf, number)
+
+    def _constant_between(self, term: int) -> int:
+        """The leaf of what a term gives."""
+        computed, known = self._numbers.of(term), self._knowledge.of(term)
+        dtype = known.fact.dtype if known is not None else 0
+        tensor = ir.tensor(in_type(computed, dtype), dtype=ir.DataType(dtype))
+        return constant_leaf(self._knowledge, self._numbers, tensor)
+
+    def _constant_of_result(self, name: str, term: int) -> int:
+        """The leaf of a constant of the result, which has the elements of a term."""
+        leaf = self._models[RESULT].constants.get(name)
+        if leaf is None:
+            raise CertificateError(f"the result has no constant {name!r}")
+        wrong = self._numbers.differ(term, self._numbers.tensors[leaf])
+        if wrong:
+            raise CertificateError(f"{name!r} is not what its operands give: {wrong}")
+        return leaf
 
 
 def _compare_interfaces(model: ir.Graph, result: ir.Graph) -> None:
@@ -287,9 +260,16 @@ def _compare_interfaces(model: ir.Graph, result: ir.Graph) -> None:
         ("inputs", model.inputs, result.inputs),
         ("outputs", model.outputs, result.outputs),
     ):
-        one, other = ([(v.name, str(v.type), str(v.shape)) for v in values] for values in (ours, theirs))
-        if one != other:
-            differing = next(
-                (pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), (one, other)
-            )
+        one, two = ([(v.name, str(v.type), str(v.shape)) for v in values] for values in (ours, theirs))
+        if one != two:
+            differing = next((pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]), (one, two))
             raise CertificateError(f"{kind} differ: {differing[0]} and {differing[1]}")
+    for value, other in zip(model.inputs, result.inputs, strict=True):
+        if _default(model, value) != _default(result, other):
+            raise CertificateError(f"the default of input {value.name!r} differs")
+
+
+def _default(graph: ir.Graph, value: ir.Value) -> Any:
+    """What an input is where none is given: what a constant of its name contains."""
+    constant = graph.initializers.get(value.name or "")
+    return None if constant is None or constant.const_value is None else tensor_key(constant.const_value)

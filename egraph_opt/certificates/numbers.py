@@ -35,6 +35,9 @@ BROADCASTS = 7
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 """By how much of the greatest magnitude elements may differ, for rounding; of narrower floats 1e-2."""
 
+SMALLEST = 1e-2
+"""Of the greatest magnitude of a tensor: what its rows have at least, as sums in them may cancel out."""
+
 
 def by_reference(model: bytes, outputs: list[str], feeds: Mapping[str, Array]) -> list[Array]:
     """The outputs of a model, by ONNX's reference."""
@@ -46,7 +49,10 @@ def by_reference(model: bytes, outputs: list[str], feeds: Mapping[str, Array]) -
 
 
 class ConstantNumbers:
-    """The elements of constant terms; computed once.
+    """The elements of constant terms, computed from those of the model alone.
+
+    What a result writes may be off by rounding, so that nothing is computed from it: its constants stand for
+    the terms that they were compared with, however many follow each other.
 
     Attributes:
         tensors: the data of leaves, by term.
@@ -56,6 +62,34 @@ class ConstantNumbers:
         self._knowledge = knowledge
         self.tensors: dict[int, ir.TensorProtocol] = {}
         self._arrays: dict[int, Array] = {}
+        self._known: set[int] = set()
+        self._stored: set[int] = set()
+        self._computed_by: dict[int, int] = {}
+
+    def leaf(self, term: int, tensor: ir.TensorProtocol, *, given: bool, stored: bool) -> bool:
+        """Know the data of a leaf; whether it is new.
+
+        Args:
+            given: by the model, and not written by who optimised it.
+            stored: in the model's file, and not computed from what is.
+        """
+        if given:
+            self._known.add(term)
+        if given and stored:
+            self._stored.add(term)
+        new = term not in self.tensors
+        self.tensors.setdefault(term, tensor)
+        return new
+
+    def folded(self, leaf: int, term: int) -> None:
+        """A leaf stands for a term from here on: their elements are equal but for rounding."""
+        if leaf not in self._known:
+            self._computed_by.setdefault(leaf, term)
+
+    def _leaf_in(self, term: int, leaves: set[int]) -> int | None:
+        """The first of some leaves, or literal, in the class of a term."""
+        members, functions = self._knowledge.members[self._knowledge.root(term)], self._knowledge.functions
+        return next((k for k in members if k in leaves or functions[k] == "literal"), None)
 
     def of(self, term: int) -> Array:
         """The elements of a constant term, floats in float64.
@@ -63,9 +97,24 @@ class ConstantNumbers:
         Raises:
             CertificateError: it is none, or cannot be computed.
         """
+        term = self._given(term)
         for current in operands_first(term, self._arrays, self._needed, most=len(self._knowledge)):
             self._arrays[current] = self._computed(current)
         return self._arrays[term]
+
+    def differ(self, term: int, tensor: ir.TensorProtocol) -> str:
+        """How a tensor differs from the elements of a term; "" where it does not.
+
+        What is computed may differ by rounding; a constant that the model stores is as it was.
+
+        Raises:
+            CertificateError: the term is no constant, or cannot be computed.
+        """
+        computed = self.of(term)
+        dtype = self._knowledge.of(term).fact.dtype  # type: ignore[union-attr]
+        if int(tensor.dtype) != dtype:
+            return "it is of another element type"
+        return differ(computed, tensor.numpy(), dtype, exactly=self._leaf_in(term, self._stored) is not None)
 
     def forget(self) -> None:
         """Let go of what was computed."""
@@ -90,14 +139,14 @@ class ConstantNumbers:
 
     def _given(self, operand: int) -> int:
         """The term that an operand is computed by: a leaf of its class, or itself, or another operator."""
-        members = self._knowledge.members[self._knowledge.root(operand)]
-        leaf = next(
-            (k for k in members if k in self.tensors or self._knowledge.functions[k] == "literal"), None
-        )
+        leaf = self._leaf_in(operand, self._known)
         if leaf is not None:
             return leaf
+        if operand in self._computed_by:
+            return self._computed_by[operand]
         if self._knowledge.functions[operand] in declared_operators:
             return operand
+        members = self._knowledge.members[self._knowledge.root(operand)]
         return next((k for k in members if self._knowledge.functions[k] in declared_operators), operand)
 
     def _splat(self, term: int) -> Literal | None:
@@ -112,6 +161,8 @@ class ConstantNumbers:
         if fact is None or not fact.const:
             raise CertificateError(f"{known.text(term)} is not known to be constant")
         splat = self._splat(term)
+        if term in self.tensors and term not in self._known:
+            raise CertificateError(f"{known.text(term)} is not of the model, and nothing is computed from it")
         if term in self.tensors:
             return _wide(self.tensors[term].numpy(), fact.dtype)
         if splat is not None or known.functions[term] == "literal":
@@ -224,22 +275,39 @@ def _evaluator(
     )
 
 
-def differ(computed: Array, written: Array, dtype: int) -> str:
-    """How computed elements differ from written ones beyond rounding; "" where they do not."""
+def differ(computed: Array, written: Array, dtype: int, *, exactly: bool = False) -> str:
+    """How computed elements differ from written ones, beyond rounding or `exactly`; "" where not."""
     if computed.shape != written.shape:
         return f"its shape is {written.shape}, and should be {computed.shape}"
     expected = in_type(computed, dtype)
     if expected.tobytes() == np.asarray(written, dtype=expected.dtype).tobytes():
         return ""
-    if dtype not in FLOATS:
-        return "" if np.array_equal(expected, written) else "its elements are others"
+    if exactly or dtype not in FLOATS:
+        return "" if dtype not in FLOATS and np.array_equal(expected, written) else "its elements are others"
     a, b = np.asarray(expected, dtype=np.float64), np.asarray(written, dtype=np.float64)
     finite = np.isfinite(a)
     if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(
         a[~finite], b[~finite], equal_nan=True
     ):
         return "its elements are others"
-    scale = float(np.abs(a[finite]).max(initial=0.0))
-    error = float(np.abs(a[finite] - b[finite]).max(initial=0.0))
-    allowed = TOLERANCE.get(str(expected.dtype), 1e-2) * scale
-    return "" if error <= allowed else f"an element is off by {error:.3g} of at most {scale:.3g}"
+    a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
+    scale, error = _magnitudes(a), np.abs(a - b)
+    wrong = error > TOLERANCE.get(str(expected.dtype), 1e-2) * scale
+    if not wrong.any():
+        return ""
+    place = int(np.argmax(np.where(wrong, error, 0.0)))
+    return f"an element is off by {error.flat[place]:.3g} of at most {scale.flat[place]:.3g}"
+
+
+def _magnitudes(array: Array) -> Array:
+    """The greatest magnitude in the row, column, .. of each element where that is smallest.
+
+    What sums of products are off by goes with the rows and columns that they are of: a channel of small
+    numbers is as exact as one of large ones.
+    """
+    found = np.full(array.shape, np.inf)
+    for axis in range(array.ndim):
+        rest = tuple(k for k in range(array.ndim) if k != axis)
+        found = np.minimum(found, np.abs(array).max(axis=rest, keepdims=True, initial=0.0))
+    whole = np.abs(array).max(initial=0.0)
+    return np.maximum(found, SMALLEST * whole) if array.ndim > 1 else np.full(array.shape, whole)

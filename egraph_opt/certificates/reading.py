@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from egraph_opt.certificates.digests import digest_of_called, digest_of_node
 from egraph_opt.certificates.knowledge import Knowledge, Known
 from egraph_opt.certificates.numbers import ConstantNumbers, by_reference
 from egraph_opt.facts.assumption import Assumptions
@@ -83,12 +84,13 @@ class _TermReader:
         self.found = ReadModel()
         self._of_value: dict[ir.Value, int] = {}
         self._contradicting: set[ir.Node] = set()
+        self._stored: frozenset[ir.Value] = frozenset()
 
     def read(self) -> None:
         if not self.how.believed:
             _forget_types(self.graph)
         constants = constants_of(self.graph, self.loaded.ir_version, Constants())
-        self.facts = self._infer(constants)
+        self.facts, self._stored = self._infer(constants), frozenset(constants.tensors)
         self.constants = fold_constants(
             *(self.graph, self.facts, constants, self.loaded.opset_imports, self.loaded.ir_version),
             fold_bytes=self.how.fold_bytes,
@@ -146,7 +148,9 @@ class _TermReader:
     def _constant(self, value: ir.Value) -> int:
         term = self.how.given.get(value.name or "")
         if term is None:
-            term = constant_leaf(self.knowledge, self.numbers, self.constants.tensor(value))
+            tensor = self.constants.tensor(value)
+            stored = value in self._stored
+            term = constant_leaf(self.knowledge, self.numbers, tensor, given=self.how.believed, stored=stored)
         self.found.constants[value.name or ""] = term
         self._of_value[value] = term
         if value.name:
@@ -212,15 +216,20 @@ class _TermReader:
         self._outputs(node, self.knowledge.add("opaque", (self._key(node, captures), operands)))
 
     def _key(self, node: ir.Node, captures: list[ir.Value]) -> Any:
-        """Equal for nodes that compute equal outputs from equal operands; a name where that is not known."""
+        """Equal for nodes that compute equal outputs from equal operands, in the model and in the result.
+
+        A node of which that is not known is equal to the one of its outputs' names, with the same content.
+        """
         names = tuple(value.name for value in node.outputs)
+        functions = self.loaded.model.functions
+        used, called = tuple(map(bool, names)), digest_of_called(node, functions)
         attributes = plain_attributes(node)
         graphs = bodies(node)
         inside = bodies_key(graphs, {v: (k, "captured") for k, v in enumerate(captures)}) if graphs else ()
-        if attributes is None or inside is None or not is_deterministic(node, self.loaded.model.functions):
-            return ("named", node.domain, node.op_type, names)
-        used = tuple(map(bool, names))
-        return (node.domain, node.op_type, node.overload, attributes, inside, len(node.inputs), used)
+        known = attributes is not None and inside is not None
+        content = (attributes, inside) if known else digest_of_node(node)
+        name = None if known and is_deterministic(node, functions) else names
+        return (node.domain, node.op_type, node.overload, content, called, len(node.inputs), used, name)
 
 
 def add_operator(knowledge: Knowledge, name: str, attributes: tuple[Any, ...], operands: list[int]) -> int:
@@ -229,12 +238,18 @@ def add_operator(knowledge: Knowledge, name: str, attributes: tuple[Any, ...], o
     return knowledge.add(name, tuple(next(right if k else left) for k in knowledge.places(name)))
 
 
-def constant_leaf(knowledge: Knowledge, numbers: ConstantNumbers, tensor: ir.TensorProtocol) -> int:
-    """The leaf of a constant, by what it contains."""
+def constant_leaf(
+    knowledge: Knowledge,
+    numbers: ConstantNumbers,
+    tensor: ir.TensorProtocol,
+    *,
+    given: bool = False,
+    stored: bool = False,
+) -> int:
+    """The leaf of a constant, by what it contains; for `given` and `stored` see `ConstantNumbers.leaf`."""
     dtype, dims, digest = tensor_key(tensor)
     term = knowledge.add("leaf", (("constant", dtype, dims, digest.hex()),))
-    if term not in numbers.tensors:
-        numbers.tensors[term] = tensor
+    if numbers.leaf(term, tensor, given=given, stored=stored):
         knowledge.learn(term, Known(tensor_fact(tensor), term))
     return term
 

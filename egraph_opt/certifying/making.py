@@ -14,11 +14,11 @@ from typing import Any
 import onnx_ir as ir
 
 from egraph_opt.certificates.certificate import Certificate, reading_as_json
-from egraph_opt.certificates.digests import digest_of_graph
+from egraph_opt.certificates.digests import digests_of_graph
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.expansion import expanded
 from egraph_opt.certificates.instances import Premises, StatedRules
-from egraph_opt.certificates.numbers import Array, ConstantNumbers, differ, in_type
+from egraph_opt.certificates.numbers import ConstantNumbers, in_type
 from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
 from egraph_opt.certifying.bound import Selected, stated_bound
 from egraph_opt.certifying.reasons import Needed, made_by_steps
@@ -89,8 +89,8 @@ class _Making:
     def __init__(self, done: Optimized) -> None:
         self._done = done
         self._digests = (
-            digest_of_graph(done.model),
-            digest_of_graph(done.result),
+            digests_of_graph(done.model),
+            digests_of_graph(done.result),
         )  # before types are forgotten
         self._knowledge = WatchedKnowledge(done.model.opset_imports.get("", 1))
         self._course, self._rules = ReplayCourse(self._knowledge), StatedRules(all_laws())
@@ -186,13 +186,14 @@ class _Making:
             if owner is None or tensor is None:
                 continue
             term = self._constant_in(replay, owner)
-            computed = None if term is None else self._computed(term, tensor)
-            if term is None or computed is None:
+            if term is None or not self._is_given_by(term, tensor):
                 continue
             number = self._begin("fold", "", {"term": term}, self._rests_on(term))
             dtype = tensor.dtype
-            made = ir.tensor(in_type(computed, int(dtype)), dtype=dtype)
+            made = ir.tensor(in_type(self._numbers.of(term), int(dtype)), dtype=dtype)
+            self._numbers.forget()
             leaf = constant_leaf(self._knowledge, self._numbers, made)
+            self._numbers.folded(leaf, term)
             self._knowledge.unite(term, leaf, number)
             self._end()
             found[name] = term
@@ -217,21 +218,18 @@ class _Making:
             if owner is None or any(self._knowledge.same(member, leaf) for member in members):
                 continue
             term = self._constant_in(replay, owner)
-            if term is not None and self._computed(term, self._numbers.tensors[leaf]) is not None:
+            if term is not None and self._is_given_by(term, self._numbers.tensors[leaf]):
+                self._numbers.folded(leaf, term)
                 self._unite("fold", name, {"term": term}, (term, leaf), self._rests_on(term))
 
-    def _computed(self, term: int, tensor: ir.TensorProtocol) -> Array | None:
-        """The elements of a constant term, where they are those of a tensor."""
-        known = self._knowledge.of(term)
+    def _is_given_by(self, term: int, tensor: ir.TensorProtocol) -> bool:
+        """Whether the elements of a tensor are those of a constant term."""
         try:
-            computed = self._numbers.of(term)
+            return not self._numbers.differ(term, tensor)
         except CertificateError:
-            return None
+            return False
         finally:
             self._numbers.forget()
-        if known is None or known.fact.dtype != int(tensor.dtype):
-            return None
-        return None if differ(computed, tensor.numpy(), known.fact.dtype) else computed
 
     def _constant_in(self, replay: Replay, owner: int) -> int | None:
         """A term of a class that a constant can be computed by."""

@@ -30,6 +30,7 @@ def check_certificate(
         load_onnx_ir()
         from egraph_opt.certificates.certificate import Certificate
         from egraph_opt.certificates.checking import check_certificate as check
+        from egraph_opt.report.node_text import printable
 
         load_files(load)
         found = check(source, result, Certificate.load(certificate), strict=strict)
@@ -37,4 +38,4 @@ def check_certificate(
         typer.echo(json.dumps(asdict(found), indent=2))
         return
     for line in found.lines():
-        typer.echo(line)
+        typer.echo(printable(line))  # names and units are those of a file

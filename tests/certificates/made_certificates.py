@@ -9,7 +9,8 @@ from onnx import ModelProto, parser
 
 from egraph_opt import optimize
 from egraph_opt.certificates.certificate import Certificate
-from egraph_opt.certificates.checking import CheckedCertificate, check_certificate
+from egraph_opt.certificates.checked import CheckedCertificate
+from egraph_opt.certificates.checking import check_certificate
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 

@@ -11,7 +11,7 @@ from onnx import ModelProto, numpy_helper, parser
 from egraph_opt import optimize
 from egraph_opt.certificates.certificate import Certificate, ProofStep
 from egraph_opt.certificates.checking import check_certificate
-from egraph_opt.certificates.digests import digest_of_graph
+from egraph_opt.certificates.digests import digests_of_graph
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.model.reading import read_model
 from egraph_opt.pipeline.certifying import NOT_RECORDED
@@ -84,7 +84,7 @@ def _changed(result: ModelProto, factor: float) -> ModelProto:
 def test_a_changed_weight_is_refused_even_where_the_digest_is_right(name: str, factor: float) -> None:
     one = made(name)
     wrong = _changed(one.result, factor)
-    forged = replace(one.certificate, result=digest_of_graph(read_model(wrong)))
+    forged = replace(one.certificate, result=digests_of_graph(read_model(wrong)))
     with pytest.raises(CertificateError, match=r"what its operands give|not shown to be equal|there is no"):
         check_certificate(one.model, wrong, forged)
 
@@ -95,7 +95,7 @@ def test_a_changed_node_is_refused_even_where_the_digest_is_right() -> None:
     wrong.CopyFrom(one.result)
     assert wrong.graph.node[-1].op_type == "Relu"
     wrong.graph.node[-1].op_type = "Abs"
-    forged = replace(one.certificate, result=digest_of_graph(read_model(wrong)))
+    forged = replace(one.certificate, result=digests_of_graph(read_model(wrong)))
     with pytest.raises(CertificateError, match="output 'y' is not shown to be equal"):
         check_certificate(one.model, wrong, forged)
 
@@ -107,7 +107,7 @@ def test_what_a_result_says_of_its_own_types_is_not_believed() -> None:
     wrong.CopyFrom(one.result)
     for output in wrong.graph.output:
         output.type.tensor_type.shape.dim[0].dim_value = 7
-    forged = replace(one.certificate, result=digest_of_graph(read_model(wrong)))
+    forged = replace(one.certificate, result=digests_of_graph(read_model(wrong)))
     with pytest.raises(CertificateError, match="outputs differ"):
         check_certificate(one.model, wrong, forged)
 
@@ -120,7 +120,7 @@ def test_trusted_steps_are_listed_and_refused_where_that_is_asked_for() -> None:
     wrong.graph.node[-1].op_type = "Abs"
     forged = replace(
         one.certificate,
-        result=digest_of_graph(read_model(wrong)),
+        result=digests_of_graph(read_model(wrong)),
         terms=(["model", "y"], ["result", "y"]),
         steps=(ProofStep("trusted", "because", {"a": 0, "b": 1}),),
     )

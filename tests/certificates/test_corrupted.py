@@ -100,6 +100,7 @@ def test_forged_certificates_are_refused(name: str) -> None:
         except CertificateError:
             refused += 1
         else:
-            assert how in HARMLESS
+            of_equal_terms = how.startswith("('terms', ") and found.laws == one.checked().laws
+            assert how in HARMLESS or of_equal_terms
             assert not found.trusted
     assert refused >= TIMES // 2

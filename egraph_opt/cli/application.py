@@ -43,8 +43,10 @@ app = typer.Typer(
 )
 
 _USAGE_ERRORS = (
+    errors.AssumptionError,
     errors.CostModelError,
     errors.ExactnessError,
+    errors.InputShapeError,
     errors.LawError,
     errors.LimitsError,
     errors.ObjectiveError,
@@ -59,6 +61,7 @@ _USAGE_ERRORS = (
     errors.UnknownModelError,
     errors.UnknownOrderError,
     errors.UnknownRulesetError,
+    errors.UnknownSettingError,
     errors.UnknownTensorError,
     errors.UnknownToolError,
 )

@@ -54,10 +54,10 @@ class LoadedModel:
         input_shapes: sizes that were written into it.
     """
 
-    model: ir.Model
+    model: ir.Model = field(repr=False)
     source: str
     path: Path | None
-    original: Path | ModelProto
+    original: Path | ModelProto = field(repr=False)
     ir_version: int
     opset_imports: dict[str, int]
     data_files: frozenset[Path] = frozenset()

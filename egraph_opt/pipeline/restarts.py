@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeVar
 
@@ -53,10 +53,10 @@ class Iteration:
     """
 
     region: Region
-    extracted: Extracted
-    model: ir.Model
-    info: ValueInfo
-    key: Key
+    extracted: Extracted = field(repr=False)
+    model: ir.Model = field(repr=False)
+    info: ValueInfo = field(repr=False)
+    key: Key = field(repr=False)
 
     @cached_property
     def uses(self) -> tuple[RewriteReport, ...]:

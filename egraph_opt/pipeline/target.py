@@ -29,7 +29,7 @@ class SaturatedFor:
         exactness: laws that it leaves out nobody misses, either.
     """
 
-    laws: frozenset[str] = frozenset()
+    laws: frozenset[str] = field(default=frozenset(), repr=False)
     left_out: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
     exactness: Exactness = REAL

@@ -18,6 +18,9 @@ LAWS = 5
 FOLDED = "constants computed, equal nodes joined, branches decided"
 """What is done without a law."""
 
+LEAST_OF_LAWS = 3
+"""Lines about laws, with the one above them, that are there however much there is to say besides."""
+
 WORTH = 0.005
 """The share of all that was saved from which on a law is shown."""
 
@@ -41,19 +44,29 @@ def first_screen(report: Report, written: str = "") -> list[str]:
         head = textwrap.wrap(f"{report.status}: {report.reason}", WIDTH, max_lines=2, placeholder=" ..")
     else:
         head = _wrapped_at_commas(headline(report))
-    lines = [*head, *([shortened(written)] if written else []), *_laws(report)]
+    lines = [*head, *([shortened(written)] if written else [])]
     notes = [f"warning: {text}" for text in report.warnings] + [f"hint: {text}" for text in report.hints]
+    wrapped = [
+        textwrap.wrap(" ".join(text.split()), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for text in notes
+    ]
     room = LINES - len(lines)
-    for k, text in enumerate(notes):
-        wrapped = textwrap.wrap(" ".join(text.split()), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        last = 1 if k + 1 < len(notes) else 0  # for what is left
-        if len(wrapped) > room - last:
-            left = len(notes) - k
-            lines.append(f"{MORE}, with {left} more {'remarks' if left > 1 else 'remark'}")
-            break
-        lines += wrapped
-        room -= len(wrapped)
-    return lines
+    laws = list(_laws(report))[: max(LEAST_OF_LAWS, room - sum(map(len, wrapped)))]
+    return [*lines, *laws, *_that_fit(wrapped, room - len(laws))]
+
+
+def _that_fit(notes: list[list[str]], room: int) -> Iterator[str]:
+    """The notes for which there is room, and how many there are besides."""
+    left = 0
+    for k, lines in enumerate(notes):
+        last = left == 0 and k + 1 == len(notes)  # else a line says what is left
+        if len(lines) > (room if last else room - 1):
+            left += 1
+            continue
+        yield from lines
+        room -= len(lines)
+    if left:
+        yield f"{MORE}, with {left} more {'remarks' if left > 1 else 'remark'}"
 
 
 def headline(report: Report) -> str:

@@ -78,5 +78,12 @@ def test_what_comes_out_is_shown_in_a_line(model: onnx.ModelProto) -> None:
     )
 
 
+def test_so_is_all_that_can_be_reached_from_there(model: onnx.ModelProto) -> None:
+    result, saturated = optimize(model, "nodes"), saturate(model)
+    for shown in (*result.iterations, saturated.region, saturated.loaded, saturated.original):
+        assert len(repr(shown)) < 1500, type(shown)
+    assert len(repr(saturated.saturated_for)) < 500
+
+
 def test_the_version_is_that_of_the_package() -> None:
     assert egraph_opt.__version__.count(".") == 2

@@ -16,6 +16,7 @@ from egraph_opt import optimize
 from egraph_opt.graph.node_counts import OperatorCount, nodes_of, operators_between
 from egraph_opt.report.figures import CostReport, GrowthReport, NodesReport, RewriteReport, RulesetReport
 from egraph_opt.report.optimization import STAGES, Report
+from egraph_opt.report.summary import first_screen
 from egraph_opt.verification import Verification
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
@@ -180,6 +181,22 @@ def test_text_has_no_colours_even_where_they_are_asked_for(monkeypatch: pytest.M
 def test_notebooks_show_the_same_table() -> None:
     html = example()._repr_html_()
     assert html.startswith("<pre>") and "run-time nodes" in html and "something [bold]odd[/bold]" in html
+
+
+def test_hints_have_room_on_the_first_screen_and_a_long_one_hides_no_short_one() -> None:
+    laws = [
+        RewriteReport("transpose", f"law_{k}", matches=9, used=9, saved=40.0 - k, formula="x = y")
+        for k in range(6)
+    ]
+    long, short = "sizes " * 100, "--opset 23 has an operator for it"
+    lines = first_screen(example(rewrites=tuple(laws), hints=("two lines, " * 9, long, short)), "to out.onnx")
+    assert len(lines) <= 10
+    assert f"hint: {short}" in lines
+    assert any(line.startswith("hint: two lines, two") for line in lines)
+    assert lines[-1] == "-v prints the whole report, with 1 more remark"
+    assert sum("transpose.law_" in line for line in lines) >= 2
+    alone = first_screen(example(rewrites=tuple(laws), warnings=(), hints=()), "to out.onnx")
+    assert sum("transpose.law_" in line for line in alone) == 5
 
 
 def test_a_fallback_gives_its_reason() -> None:

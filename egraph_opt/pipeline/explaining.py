@@ -15,6 +15,7 @@ from egraph_opt.graph.names import names_in
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.tensor_alternatives import tensor_alternatives
+from egraph_opt.report.constant_changes import constant_lines
 from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import (
     Contribution,
@@ -26,7 +27,7 @@ from egraph_opt.report.explanation import (
 )
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.report.html import html_page
-from egraph_opt.report.node_text import new_constants, node_text, printable, type_text
+from egraph_opt.report.node_text import node_text
 from egraph_opt.report.optimization import Report
 from egraph_opt.report.summary import headline
 
@@ -109,21 +110,16 @@ def _explained(
     after: Mapping[ir.Node, float],
 ) -> ExplainedDifference:
     wrote, joined = derivation.laws_of(difference)
-    constants = new_constants(difference.after)
-    known = {value.name for value in new_constants(difference.before)}
     return ExplainedDifference(
         difference.within,
         difference.gives,
         tuple(_line(node, "", before.get(node, 0.0)) for node in difference.before),
         tuple(_line(node, derivation.law_of(node), after.get(node, 0.0)) for node in difference.after),
-        tuple(
-            f"{printable(value.name or '')}: {type_text(value)}"
-            for value in constants
-            if value.name not in known
-        ),
+        constant_lines(difference.before, difference.after),
         tuple(_law(key, recorded=True) for key in wrote) + tuple(_law(key, recorded=False) for key in joined),
         math.fsum(before.get(node, 0.0) for node in difference.before),
         math.fsum(after.get(node, 0.0) for node in difference.after),
+        outputs=difference.outputs,
     )
 
 

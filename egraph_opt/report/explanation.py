@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from egraph_opt.report.node_text import printable
 from egraph_opt.report.text import number_text
 
 WIDTH = 80
@@ -73,9 +74,10 @@ class ExplainedDifference:
         within: the nodes in whose bodies it is.
         gives: the tensors that both compute.
         before, after: nodes.
-        constants: new ones, by name and type.
+        constants: new ones by name and type, and what changed in those of the same name.
         laws: those recorded first.
         cost_before, cost_after: of the nodes, in the unit of the explanation.
+        outputs: of one graph only that it computes.
     """
 
     within: tuple[str, ...]
@@ -87,6 +89,16 @@ class ExplainedDifference:
     cost_before: float
     cost_after: float
     next_best: NextBest | None = None
+    outputs: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """What it computes, and where."""
+        one_sided = (
+            f"output {', '.join(map(printable, self.outputs))} of one model only" if self.outputs else ""
+        )
+        gives = ", ".join(map(printable, self.gives)) or one_sided or "nothing that is left"
+        return f"{gives} in {printable(' / '.join(self.within))}" if self.within else gives
 
     @property
     def saved(self) -> float:
@@ -122,6 +134,7 @@ class Explanation:
         contributions: the ruleset that saved most first.
         about: the node or tensor that was asked for, "" for all.
         knows_laws: it is known by which laws the differences came, of which there may be none.
+        around: differences that are in no node: opsets, inputs, outputs, defaults.
     """
 
     model: str
@@ -133,6 +146,7 @@ class Explanation:
     contributions: tuple[Contribution, ...] = ()
     about: str = ""
     knows_laws: bool = True
+    around: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -140,6 +154,8 @@ class Explanation:
     def lines(self) -> list[str]:
         """The text, at most 80 columns wide where names are no longer."""
         found = wrapped(self.headline)
+        for text in self.around:
+            found += wrapped(text, "  ", "      ")
         if self.about and not self.differences:
             return [*found, *wrapped(f"{self.about} is computed as in the model")]
         for number, difference in enumerate(self.differences, start=1):
@@ -151,9 +167,8 @@ class Explanation:
         return found
 
     def _difference(self, number: int, difference: ExplainedDifference) -> Iterator[str]:
-        place = f" in {' / '.join(difference.within)}" if difference.within else ""
-        gives = ", ".join(difference.gives) or "nothing that is left"
-        yield from wrapped(f"{number} of {len(self.differences)}: {gives}{place}{self._saved(difference)}")
+        heading = f"{difference.heading}{self._saved(difference)}"
+        yield from wrapped(f"{number} of {len(self.differences)}: {heading}")
         for side, nodes in (("before", difference.before), ("after", difference.after)):
             yield f"  {side}"
             for line in nodes:

@@ -11,7 +11,7 @@ from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.model.provenance import provenance_of
-from egraph_opt.report.constant_changes import constant_lines
+from egraph_opt.report.constant_changes import constant_lines, weights_of
 from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import ExplainedDifference, Explanation, LawOfDifference, NodeLine
 from egraph_opt.report.html import html_page
@@ -62,6 +62,7 @@ def _explained(difference: GraphDifference) -> ExplainedDifference:
         float(len(difference.before)),
         float(len(difference.after)),
         outputs=difference.outputs,
+        weights=weights_of((*difference.before, *difference.after)),
     )
 
 

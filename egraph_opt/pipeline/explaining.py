@@ -15,7 +15,7 @@ from egraph_opt.graph.names import names_in
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.tensor_alternatives import tensor_alternatives
-from egraph_opt.report.constant_changes import constant_lines
+from egraph_opt.report.constant_changes import constant_lines, weights_of
 from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import (
     Contribution,
@@ -51,7 +51,19 @@ def explanation_of(derivation: Derivation, report: Report, node: str | None = No
         return explanation
     about = (entry for entry in explanation.differences if node in entry.names())
     shown = tuple(replace(entry, next_best=_next_best(derivation, entry)) for entry in about)  # each a search
-    return replace(explanation, differences=shown, about=node)
+    return replace(explanation, differences=shown, about=node, unchanged=_as_it_was(derivation, node))
+
+
+def _as_it_was(derivation: Derivation, name: str) -> str:
+    """What is said of a node or a tensor that is part of no difference."""
+    sides = [model.graph for model in (derivation.given, derivation.result)]
+    if any(value.name == name for value in sides[0].inputs):
+        return "an input of the model"
+    there = [name in set(names_in(graph)) for graph in sides]
+    if all(there):
+        is_constant = all(name in weights_of(list(graph)) for graph in sides)
+        return "a constant of the model, as it was" if is_constant else "computed as in the model"
+    return "in the model only, where nothing that is left needs it" if there[0] else "in the result only"
 
 
 def result_page(derivation: Derivation, title: str, report: Report) -> str:
@@ -120,6 +132,7 @@ def _explained(
         math.fsum(before.get(node, 0.0) for node in difference.before),
         math.fsum(after.get(node, 0.0) for node in difference.after),
         outputs=difference.outputs,
+        weights=weights_of((*difference.before, *difference.after)),
     )
 
 

@@ -59,6 +59,11 @@ def change_of(before: ir.TensorProtocol, after: ir.TensorProtocol) -> str:
     return f"{one}, {_count(changed)} changed{most}{odd}"
 
 
+def weights_of(nodes: Sequence[ir.Node]) -> tuple[str, ...]:
+    """The names of the constants that nodes and their bodies read."""
+    return tuple(name for name, value in _read_by(nodes).items() if constant_tensor(value) is not None)
+
+
 def _count(changed: np.ndarray) -> str:
     return f"{int(changed.sum()):,} of {changed.size:,} {'element' if changed.size == 1 else 'elements'}"
 

@@ -78,6 +78,7 @@ class ExplainedDifference:
         laws: those recorded first.
         cost_before, cost_after: of the nodes, in the unit of the explanation.
         outputs: of one graph only that it computes.
+        weights: the constants that its nodes read, on either side.
     """
 
     within: tuple[str, ...]
@@ -90,6 +91,7 @@ class ExplainedDifference:
     cost_after: float
     next_best: NextBest | None = None
     outputs: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -107,7 +109,12 @@ class ExplainedDifference:
     def names(self) -> set[str]:
         """The nodes and tensors that it is about."""
         lines = (*self.before, *self.after)
-        return {*self.gives, *(line.name for line in lines), *(t for line in lines for t in line.tensors)}
+        return {
+            *self.gives,
+            *self.weights,
+            *(line.name for line in lines),
+            *(t for line in lines for t in line.tensors),
+        }
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,7 @@ class Explanation:
             them, and by conversions of formats.
         contributions: the ruleset that saved most first.
         about: the node or tensor that was asked for, "" for all.
+        unchanged: what is said of it where it is part of no difference.
         knows_laws: it is known by which laws the differences came, of which there may be none.
         around: differences that are in no node: opsets, inputs, outputs, defaults.
     """
@@ -147,6 +155,7 @@ class Explanation:
     about: str = ""
     knows_laws: bool = True
     around: tuple[str, ...] = ()
+    unchanged: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -157,7 +166,7 @@ class Explanation:
         for text in self.around:
             found += wrapped(text, "  ", "      ")
         if self.about and not self.differences:
-            return [*found, *wrapped(f"{self.about} is computed as in the model")]
+            return [*found, *wrapped(f"{printable(self.about)} is {self.unchanged}")]
         for number, difference in enumerate(self.differences, start=1):
             found += ["", *self._difference(number, difference)]
         if not self.about:
@@ -209,6 +218,7 @@ class Explanation:
             yield from wrapped(
                 f"{number_text(abs(self.repriced))} {self.unit} {more} at nodes that are in both and in"
                 " conversions of formats, by what is around them now"
+                f"{' or in their bodies' if any(entry.within for entry in self.differences) else ''}"
             )
         if self.contributions:
             yield f"{'ruleset':<32}{'matches':>10}{'nodes used':>12}{self.unit + ' saved':>16}"

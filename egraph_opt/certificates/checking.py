@@ -19,6 +19,7 @@ from egraph_opt.certificates.numbers import ConstantNumbers, differ, in_type
 from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
 from egraph_opt.certificates.stated_bound import StatedBound
 from egraph_opt.facts.assumption import Assumption
+from egraph_opt.foreign_text import printable
 from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.proved import is_proved
@@ -61,7 +62,7 @@ class CheckedCertificate:
             found.append(f"it rests on {len(self.laws)} laws, of which {len(self.proved)} are proved:")
             for name, count in sorted(self.laws.items()):
                 how = "proved" if name in self.proved else "tested"
-                found.append(f"  {name}: {count} {'time' if count == 1 else 'times'}, {how}")
+                found.append(f"  {printable(name)}: {count} {'time' if count == 1 else 'times'}, {how}")
         if self.definitions:
             found.append(f"definitions of shorthands and tables of laws: {self.definitions} steps")
         if self.folded:
@@ -70,7 +71,7 @@ class CheckedCertificate:
             found.append(f"pseudo-operators written as what they stand for: {self.expanded}")
         if self.trusted:
             found.append(f"trusted, as nothing shows it: {len(self.trusted)}")
-            found += [f"  {line}" for line in self.trusted]
+            found += [f"  {printable(line)}" for line in self.trusted]
         return found if self.bound is None else [*found, *self.bound.lines()]
 
 

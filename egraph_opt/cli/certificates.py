@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from egraph_opt.cli.application import JsonOption, LoadOption, app, errors_as_lines, load_files
+from egraph_opt.cli.application import (
+    JsonOption,
+    LoadOption,
+    app,
+    errors_as_lines,
+    load_files,
+    tell,
+    tell_json,
+)
 from egraph_opt.imports import load_onnx_ir
 
 
@@ -34,7 +41,7 @@ def check_certificate(
         load_files(load)
         found = check(source, result, Certificate.load(certificate), strict=strict)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
+        tell_json(asdict(found))
         return
     for line in found.lines():
-        typer.echo(line)
+        tell(line)

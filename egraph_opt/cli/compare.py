@@ -10,7 +10,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, progress_on, wrapped
+from egraph_opt.cli.application import (
+    JsonOption,
+    app,
+    errors_as_lines,
+    print_table,
+    progress_on,
+    tell,
+    wrapped,
+)
 from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
@@ -82,7 +90,7 @@ def compare(
                 for suffix, text in (("csv", page.as_csv), ("json", page.as_json), ("html", page.as_html)):
                     write_whole(output / f"comparison.{suffix}", text(found, costs).encode())
     if as_json:
-        typer.echo(page.as_json(found, costs))
+        tell(page.as_json(found, costs))
     else:
         _tell(found, costs)
 
@@ -125,4 +133,4 @@ def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
     print_table(table)
     for line in verdicts(rows, costs):
         for part in wrapped(line, first=""):
-            typer.echo(part)
+            tell(part)

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import onnx_ir as ir
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.default_attributes import telling_attributes
 from egraph_opt.graph.differences import constant_tensor
 from egraph_opt.graph.walks import as_written, captured_values
-from egraph_opt.report.node_text import kind_text, node_text, printable, type_text
+from egraph_opt.report.node_text import kind_text, node_text, type_text
 
 
 def constant_lines(before: Sequence[ir.Node], after: Sequence[ir.Node]) -> tuple[str, ...]:

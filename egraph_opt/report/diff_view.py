@@ -13,6 +13,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.differences import Differences
 from egraph_opt.graph.walks import captured_values
 from egraph_opt.report.node_text import node_text
@@ -86,10 +87,8 @@ def diff_view(
         for node in nodes:
             ids[node] = f"n{len(ids)}"
             status = "kept" if box[0] == "k" else "removed" if node in removed else "added"
-            law = laws.get(node, "")
-            shown.append(
-                ViewNode(ids[node], status, box, node.op_type, node.name or "", node_text(node), law)
-            )
+            label, name, law = printable(node.op_type), node.name or "", laws.get(node, "")
+            shown.append(ViewNode(ids[node], status, box, label, name, node_text(node), law))
     ids.update({one: ids[other] for one, other in kept.items() if other in ids})
     total = len(shown)
     return DiffView(
@@ -106,7 +105,7 @@ def diff_view(
 
 def _label(number: int, nodes: Sequence[ir.Node], removed: set[ir.Node]) -> str:
     if number < 0:
-        return f"{nodes[0].op_type}" if len(nodes) == 1 else f"{len(nodes)} nodes as before"
+        return printable(nodes[0].op_type) if len(nodes) == 1 else f"{len(nodes)} nodes as before"
     gone = sum(node in removed for node in nodes)
     return f"{number + 1}: {gone} -> {len(nodes) - gone} nodes"
 

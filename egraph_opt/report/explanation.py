@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from egraph_opt.report.node_text import printable
+from egraph_opt.foreign_text import printable, printable_lines
 from egraph_opt.report.text import number_text
 
 WIDTH = 80
@@ -227,8 +227,8 @@ class Explanation:
 
 
 def wrapped(text: str, first: str = "", others: str = "  ") -> list[str]:
-    """A text in lines of 80 columns."""
+    """A text in lines of 80 columns, of which names that would break or steer them are escaped."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False,
+        printable_lines(text), WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False,
         break_long_words=False,
     )  # fmt: skip

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 import onnx_ir as ir
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.differences import Differences, GraphPair, constant_tensor, function_name
 from egraph_opt.graph.walks import as_written, nodes_within
 from egraph_opt.report.constant_changes import change_of
-from egraph_opt.report.node_text import printable, type_text
+from egraph_opt.report.node_text import type_text
 
 Opsets = Mapping[str, int]
 

@@ -6,15 +6,11 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.default_attributes import telling_attributes
 
 LONGEST_LIST = 8
 """Elements of an attribute or a constant that are shown; of longer ones the first."""
-
-
-def printable(name: str) -> str:
-    """A name in a line of text: what would break the line, or is not seen, is escaped."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
 
 
 def type_text(value: ir.Value) -> str:

@@ -105,11 +105,12 @@ def _named(tools: str | None, known: Mapping[str, Tool], orders: int | None) -> 
 
 
 def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
-    """What matters, in 80 columns: the price under the first cost model; then what others do better."""
+    """What matters, with a price for each cost model; then what others do better."""
     from egraph_opt.lab.comparison.verdicts import verdicts
 
     table = Table(box=None, pad_edge=False)
-    for name in ("tool", "nodes", costs[0], "faster", "seconds", "MiB", "correct"):
+    priced = [f"price {cost}" for cost in costs]
+    for name in ("tool", "nodes", *priced, "faster", "seconds", "MiB", "correct"):
         table.add_column(name, justify="left" if name in ("tool", "correct") else "right")
     model = ""
     for row in rows:
@@ -117,13 +118,13 @@ def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
             model = row.model
             table.add_row(Text(model, style="bold"))
         if row.problem:
-            table.add_row(Text(f"  {row.tool}"), "", "", "", "", "", Text(row.problem))
+            table.add_row(Text(f"  {row.tool}"), "", *("" for _ in costs), "", "", "", Text(row.problem))
             continue
-        price, faster = row.prices.get(costs[0]), row.speedup
+        prices, faster = [row.prices.get(cost) for cost in costs], row.speedup
         cells = (
             f"  {row.tool}",
             str(row.nodes),
-            "" if price is None else f"{price:,.5g}",
+            *("" if price is None else f"{price:,.5g}" for price in prices),
             "" if faster is None else f"{faster:.2f}",
             "" if row.seconds is None else f"{row.seconds:.2f}",
             "" if row.mib is None else f"{row.mib:.0f}",

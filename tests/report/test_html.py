@@ -87,6 +87,13 @@ def test_the_picture_has_both_graphs_and_what_came_of_what(page: str) -> None:
     assert {end for edge in view["edges"] for end in edge[:2]} <= ids
 
 
+def test_there_is_a_size_for_each_round_and_one_for_the_end(result: Result) -> None:
+    saturation = result.report.saturation
+    assert saturation.rounds > 1
+    assert len(saturation.by_round) == saturation.rounds + 1
+    assert saturation.by_round[-1] == saturation.nodes
+
+
 def test_a_report_of_another_process_has_figures_only(result: Result) -> None:
     copy = pickle.loads(pickle.dumps(result.report))
     assert copy == result.report

@@ -185,12 +185,15 @@ class UnknownRulesetError(_UnknownNameError):
 
 
 class UnknownLawError(UnknownRulesetError):
-    """No law of that name is registered."""
+    """No law of that name is registered; of a ruleset, says its laws."""
 
     kind = "law"
 
     def __init__(self, name: str, known: Iterable[str], where: str = "") -> None:
         super().__init__(name, known, where)
+        if laws := [law for law in self.known if law.startswith(f"{name}.")]:
+            self.args = (f"{name!r} is a ruleset: say one of its laws: {', '.join(laws)}",)
+            return
         hint = f"did you mean {self.nearest!r}? " if self.nearest else ""
         self.args = (f"unknown law {name!r}: {hint}see `egraph-opt rules`",)  # the list would be long
 

@@ -1,4 +1,6 @@
-"""JSON and TOML that anyone may have written: what cannot be read is a `ValueError`, endless nesting as well.
+"""Text that anyone may have written: JSON and TOML are read, and names are printed, without harm.
+
+What cannot be read is a `ValueError`, endless nesting as well.
 
 Python's parsers descend into nested brackets, and a text of nothing but `[` ends in a `RecursionError`, of
 which a caller who reads a file does not think.  Where they are that deep, the collector must not run either:
@@ -13,6 +15,25 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+
+def printable(text: str) -> str:
+    """A name in a line of text: what would break the line, steer a terminal, or is not seen, is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same of a text of several lines, which stay."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+
+
+def printable_json(text: str) -> str:
+    """JSON in which strings have what is not seen as JSON escapes it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def parsed_json(text: str | bytes) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from egraph_opt.certificates.checking_bound import CheckedBound
+from egraph_opt.foreign_text import printable
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ class CheckedCertificate:
             found = [f"not shown: that the result is {equal} to the model, as {by}"]
         else:
             found = [f"the result is {equal} to the model, by {self.steps} steps ({per_node:.1f} a node)"]
-        found += [f"as it was read: {line}" for line in self.assumed]
+        found += [f"as it was read: {printable(line)}" for line in self.assumed]
         if self.laws:
             found.append(f"it rests on {len(self.laws)} laws, of which {len(self.proved)} are proved:")
-            found += [f"  {name}: {self._said_of_law(name)}" for name in sorted(self.laws)]
+            found += [f"  {printable(name)}: {self._said_of_law(name)}" for name in sorted(self.laws)]
         if self.definitions:
             found.append(f"definitions of shorthands and tables of laws: {self.definitions} steps")
         if self.folded:
@@ -60,7 +61,7 @@ class CheckedCertificate:
             found.append(f"pseudo-operators written as what they stand for: {self.expanded}")
         if self.trusted:
             found.append(f"trusted, as nothing shows it: {len(self.trusted)}")
-            found += [f"  {line}" for line in self.trusted]
+            found += [f"  {printable(line)}" for line in self.trusted]
         return found if self.bound is None else [*found, *self.bound.lines()]
 
     def _said_of_law(self, name: str) -> str:

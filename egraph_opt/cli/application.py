@@ -27,7 +27,9 @@ from rich.progress import (
 from rich.table import Table
 
 from egraph_opt import errors
+from egraph_opt.foreign_text import printable, printable_json, printable_lines
 from egraph_opt.imports import load_onnx_ir
+from egraph_opt.report.escaped import Escaped
 
 if TYPE_CHECKING:
     from egraph_opt.cost.model import CostModel
@@ -168,8 +170,17 @@ def errors_as_lines() -> Iterator[None]:
 
 def say(kind: str, text: str) -> None:
     """A line on stderr; names in it that would steer a terminal are shown instead."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    typer.echo(f"egraph-opt: {kind}: {shown}", err=True)
+    typer.echo(f"egraph-opt: {kind}: {printable(text)}", err=True)
+
+
+def tell(text: str, *, err: bool = False) -> None:
+    """Lines on stdout; names of models and files in them that would steer a terminal are shown instead."""
+    typer.echo(printable_lines(text), err=err)
+
+
+def tell_json(value: Any, **options: Any) -> None:
+    """JSON on stdout, with what `json.dumps` takes; nothing in it steers a terminal."""
+    typer.echo(printable_json(json.dumps(value, indent=2, ensure_ascii=False, **options)))
 
 
 @contextmanager
@@ -317,7 +328,9 @@ def write_text(path: Path, text: str, *models: Path | None) -> None:
 
 
 def wrapped(text: str, width: int = WIDTH, first: str = "    ", others: str = "    ") -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+    """A text in lines, with names in it that would steer a terminal escaped."""
+    shown = printable_lines(text)
+    return textwrap.wrap(shown, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
 
 def kept_lines(kept: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -331,7 +344,7 @@ def print_json(value: Any) -> None:
     """A value, dataclasses and numbers of numpy too, as JSON on stdout; what is no finite number is null."""
     from egraph_opt.report.plain import plain
 
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    tell_json(plain(value), allow_nan=False)
 
 
 def print_table(table: Table) -> None:
@@ -341,7 +354,7 @@ def print_table(table: Table) -> None:
         console.width = WIDTH
     for column in table.columns:
         column.overflow = "fold"
-    console.print(table)
+    console.print(Escaped(table))
 
 
 def _show_version(wanted: bool) -> None:

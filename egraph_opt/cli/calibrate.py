@@ -30,6 +30,7 @@ from egraph_opt.cli.application import (
     parsed_overrides,
     print_json,
     progress_on,
+    tell,
     wrapped,
 )
 
@@ -89,9 +90,9 @@ def calibrate(
         print_json(_as_json(found))
         return
     for line in _lines(found):
-        typer.echo(line)
+        tell(line)
     if output is not None:
-        typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
+        tell(f"written to {output}: --cost {found.space.model.base}:{output}")
 
 
 @contextmanager

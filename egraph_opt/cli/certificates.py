@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from egraph_opt.cli.application import JsonOption, LoadOption, app, errors_as_lines, load_files
+from egraph_opt.cli.application import (
+    JsonOption,
+    LoadOption,
+    app,
+    errors_as_lines,
+    load_files,
+    tell,
+    tell_json,
+)
 from egraph_opt.imports import load_onnx_ir
 
 
@@ -30,12 +37,11 @@ def check_certificate(
         load_onnx_ir()
         from egraph_opt.certificates.certificate import Certificate
         from egraph_opt.certificates.checking import check_certificate as check
-        from egraph_opt.report.node_text import printable
 
         load_files(load)
         found = check(source, result, Certificate.load(certificate), strict=strict)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
+        tell_json(asdict(found))
         return
     for line in found.lines():
-        typer.echo(printable(line))  # names and units are those of a file
+        tell(line)

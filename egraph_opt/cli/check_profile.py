@@ -17,6 +17,7 @@ from egraph_opt.cli.application import (
     errors_as_lines,
     parsed_dims,
     print_json,
+    tell,
     wrapped,
 )
 
@@ -57,4 +58,4 @@ def check_profile(
         return
     for line in check_lines(found, most):
         for part in wrapped(line, first="", others=" " * 31) if len(line) > 80 else [line]:
-            typer.echo(part)
+            tell(part)

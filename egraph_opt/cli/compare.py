@@ -10,7 +10,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, progress_on, wrapped
+from egraph_opt.cli.application import (
+    JsonOption,
+    app,
+    errors_as_lines,
+    print_table,
+    progress_on,
+    tell,
+    wrapped,
+)
 from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
@@ -82,7 +90,7 @@ def compare(
                 for suffix, text in (("csv", page.as_csv), ("json", page.as_json), ("html", page.as_html)):
                     write_whole(output / f"comparison.{suffix}", text(found, costs).encode())
     if as_json:
-        typer.echo(page.as_json(found, costs))
+        tell(page.as_json(found, costs))
     else:
         _tell(found, costs)
 
@@ -97,11 +105,12 @@ def _named(tools: str | None, known: Mapping[str, Tool], orders: int | None) -> 
 
 
 def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
-    """What matters, in 80 columns: the price under the first cost model; then what others do better."""
+    """What matters, with a price for each cost model; then what others do better."""
     from egraph_opt.lab.comparison.verdicts import verdicts
 
     table = Table(box=None, pad_edge=False)
-    for name in ("tool", "nodes", costs[0], "faster", "seconds", "MiB", "correct"):
+    priced = [f"price {cost}" for cost in costs]
+    for name in ("tool", "nodes", *priced, "faster", "seconds", "MiB", "correct"):
         table.add_column(name, justify="left" if name in ("tool", "correct") else "right")
     model = ""
     for row in rows:
@@ -109,13 +118,13 @@ def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
             model = row.model
             table.add_row(Text(model, style="bold"))
         if row.problem:
-            table.add_row(Text(f"  {row.tool}"), "", "", "", "", "", Text(row.problem))
+            table.add_row(Text(f"  {row.tool}"), "", *("" for _ in costs), "", "", "", Text(row.problem))
             continue
-        price, faster = row.prices.get(costs[0]), row.speedup
+        prices, faster = [row.prices.get(cost) for cost in costs], row.speedup
         cells = (
             f"  {row.tool}",
             str(row.nodes),
-            "" if price is None else f"{price:,.5g}",
+            *("" if price is None else f"{price:,.5g}" for price in prices),
             "" if faster is None else f"{faster:.2f}",
             "" if row.seconds is None else f"{row.seconds:.2f}",
             "" if row.mib is None else f"{row.mib:.0f}",
@@ -125,4 +134,4 @@ def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
     print_table(table)
     for line in verdicts(rows, costs):
         for part in wrapped(line, first=""):
-            typer.echo(part)
+            tell(part)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +16,8 @@ from egraph_opt.cli.application import (
     app,
     errors_as_lines,
     parsed_overrides,
+    tell,
+    tell_json,
     wrapped,
 )
 
@@ -52,17 +53,17 @@ def costs(
     if name is not None and parameters:
         _show(name, rows[0]["unit"], found, as_json)
     elif as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        tell_json(rows)
     else:
         width = max(len("name"), *(len(row["name"]) for row in rows)) + 2
-        typer.echo(f"{'name':<{width}}{'unit':<7}what it prices")
+        tell(f"{'name':<{width}}{'unit':<7}what it prices")
         for row in rows:
             head = f"{row['name']:<{width}}{row['unit']:<7}{row['about']}"
             variants = f"variants: {', '.join(row['variants'])}" if row["variants"] else ""
             for line in (*wrapped(head, WIDTH, "", " " * (width + 7)), *wrapped(variants)):
-                typer.echo(line)
+                tell(line)
         for short, whole in SHORT.items() if name is None else ():
-            typer.echo(f"{short} is {whole}")
+            tell(f"{short} is {whole}")
 
 
 def _rows(name: str | None) -> list[dict[str, Any]]:
@@ -90,19 +91,19 @@ def _show(name: str, unit: str, found: Mapping[str, Parameter], as_json: bool) -
 
     if as_json:
         told = {"model": name, "unit": unit, "parameters": [_as_json(entry) for entry in found.values()]}
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        tell_json(told)
         return
     if not found:
-        typer.echo(f"{name} declares no parameters")
+        tell(f"{name} declares no parameters")
         return
     console = Console()
     width = min(console.width, WIDEST) if console.is_terminal else WIDTH
-    typer.echo(f"{'parameter':<{VALUE - 8}}{'value':>8}  unit\n    range; confidence: source")
+    tell(f"{'parameter':<{VALUE - 8}}{'value':>8}  unit\n    range; confidence: source")
     for entry in found.values():
         for line in _lines(entry, width):
-            typer.echo(line)
+            tell(line)
     for letter, meaning in CONFIDENCES.items():
-        typer.echo(f"{letter}: {meaning}")
+        tell(f"{letter}: {meaning}")
 
 
 def _lines(entry: Parameter, width: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +14,12 @@ from egraph_opt.cli.application import (
     all_imported,
     app,
     errors_as_lines,
+    tell,
+    tell_json,
     wrapped,
     write_text,
 )
+from egraph_opt.foreign_text import printable
 from egraph_opt.imports import load_onnx_ir
 
 if TYPE_CHECKING:
@@ -51,20 +53,24 @@ def show(
         lines = [(node.name or "", node_text(node), known) for node, known in found]
     if as_json:
         told = [{"name": name, "node": text, **asdict(known)} for name, text, known in lines]
-        typer.echo(json.dumps({"model": said, "nodes": told}, indent=2, ensure_ascii=False))
+        tell_json({"model": said, "nodes": told})
         return
     if not said and not lines:
         why = "egraph-opt has not written it, or --no-metadata was said"
-        typer.echo("\n".join(wrapped(f"the model says nothing of its making: {why}", first="")))
+        tell("\n".join(wrapped(f"the model says nothing of its making: {why}", first="")))
         return
     for key, value in said.items():
-        typer.echo("\n".join(wrapped(f"{key}: {value}", first="", others="    ")))
-    typer.echo(f"{len(nodes) - len(lines):,} nodes are as they came, {len(lines):,} are new:")
+        tell("\n".join(wrapped(printable(f"{key}: {value}"), first="", others="    ")))
+    tell(f"{len(nodes) - len(lines):,} nodes are as they came, {len(lines):,} are new:")
     for _, text, known in lines:
-        typer.echo("\n".join(wrapped(text, first="  ", others="      ")))
-        instead = f"instead of {', '.join(known.nodes)}" if known.nodes else "new"
-        by = f" by {', '.join(known.laws)}" if known.laws else ""
-        typer.echo("\n".join(wrapped(f"{instead}{by}; {known.cost}".removesuffix("; "), others="        ")))
+        tell("\n".join(wrapped(text, first="  ", others="      ")))
+        instead = f"instead of {', '.join(map(printable, known.nodes))}" if known.nodes else "new"
+        by = f" by {', '.join(map(printable, known.laws))}" if known.laws else ""
+        tell(
+            "\n".join(
+                wrapped(f"{instead}{by}; {printable(known.cost)}".removesuffix("; "), others="        ")
+            )
+        )
 
 
 @app.command(no_args_is_help=True)
@@ -85,7 +91,7 @@ def diff(
             write_text(html, compared_page(f"{before.name} and {after.name}", *models), before, after)
         found = compared(*models)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False, default=str))
+        tell_json(asdict(found), default=str)
         return
     for line in found.lines():
-        typer.echo(line)
+        tell(line)

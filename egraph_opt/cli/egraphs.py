@@ -16,6 +16,7 @@ from egraph_opt.cli.application import (
     errors_as_lines,
     names_of,
     target_of,
+    tell,
     write_text,
 )
 from egraph_opt.cost import DEFAULT_COST
@@ -46,6 +47,6 @@ def egraph(
         priced = saturate(source, target=model, rewrites=names).priced(model)
         text = priced.to_json() if around is None else priced.to_dot(around, steps)
         if output is None:
-            typer.echo(text)
+            tell(text)
         else:
             write_text(output, text + "\n", source)

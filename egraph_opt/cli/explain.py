@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +18,8 @@ from egraph_opt.cli.application import (
     errors_as_lines,
     names_of,
     target_of,
+    tell,
+    tell_json,
 )
 from egraph_opt.cost import DEFAULT_COST
 
@@ -58,7 +59,7 @@ def explain(
         saturated = saturate(source, rewrites=names, target=model)
         found = saturated.explain(model, node) if law is None else saturated.explain_law(law, model, at)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False, default=str))
+        tell_json(asdict(found), default=str)
         return
     for line in found.lines():
-        typer.echo(line)
+        tell(line)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from egraph_opt.cli.application import JsonOption, LoadOption, app, errors_as_lines, load_files, wrapped
+from egraph_opt.cli.application import (
+    JsonOption,
+    LoadOption,
+    app,
+    errors_as_lines,
+    load_files,
+    tell,
+    tell_json,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from egraph_opt.laws.law import Law
@@ -81,8 +89,8 @@ def rules(
         return
     for entry in found:
         for line in _law_lines(entry):
-            typer.echo(line)
-    typer.echo(f"{len(found)} laws in {len({entry.ruleset for entry in found})} rulesets")
+            tell(line)
+    tell(f"{len(found)} laws in {len({entry.ruleset for entry in found})} rulesets")
 
 
 def _print_program(keys: set[str]) -> None:
@@ -91,7 +99,7 @@ def _print_program(keys: set[str]) -> None:
     from egraph_opt.laws.selection import all_laws
 
     for text in rule_texts(tuple(law for law in all_laws() if law.key in keys)):
-        typer.echo(text)
+        tell(text)
 
 
 def _law_entry(law: Law) -> LawEntry:
@@ -151,12 +159,12 @@ def operators(grep: GrepOption = None, load: LoadOption = None, as_json: JsonOpt
         names = f" One of {', '.join(entry.op_types)}." if entry.op_types else ""
         head = f"{entry.constructor} -> {entry.result}"
         for line in (*wrapped(head, first="", others="  "), *wrapped(entry.meaning + names)):
-            typer.echo(line)
+            tell(line)
     if grep is None:
         lowered = ", ".join(lowered_op_types())
         text = f"terms are made of {lowered}; other ONNX operators are opaque"
         for line in wrapped(text, first="", others="  "):
-            typer.echo(line)
+            tell(line)
 
 
 def _line(text: str) -> str:
@@ -176,4 +184,4 @@ def _searched(values: Mapping[str, Any]) -> str:
 
 
 def _print_json(entries: Sequence[Any]) -> None:
-    typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
+    tell_json([asdict(entry) for entry in entries])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from egraph_opt import errors
-from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, write_text
+from egraph_opt.cli.application import (
+    JsonOption,
+    app,
+    errors_as_lines,
+    print_table,
+    tell,
+    tell_json,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from egraph_opt.measurement.store import Store
@@ -57,12 +64,12 @@ def list_(as_json: JsonOption = False) -> None:
     if as_json:
         names = ("processor", "runtime", "setting", "nodes", "cannot_run_alone")
         rows = [(*place, counts[place], refused[place]) for place in sorted(counts)]
-        typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
+        tell_json([dict(zip(names, row, strict=True)) for row in rows])
         return
     for place in sorted(counts):
         table.add_row(*(Text(cell) for cell in (*place, str(counts[place]), str(refused[place]))))
     print_table(table)
-    typer.echo(f"in {store.path}" if store.path else "nothing is kept")
+    tell(f"in {store.path}" if store.path else "nothing is kept")
 
 
 @measurements.command()
@@ -78,7 +85,7 @@ def export(
     with _opened() as store:
         rows = list(store.rows())
         write_text(target, csv_text(COLUMNS, rows))
-    typer.echo(f"{len(rows)} measurements written to {target}")
+    tell(f"{len(rows)} measurements written to {target}")
 
 
 @measurements.command()
@@ -95,7 +102,7 @@ def merge(
             count = store.merge(source)
         except (sqlite3.Error, ValueError, OSError) as error:
             raise errors.OutputError(f"{source}: {error}") from error
-    typer.echo(f"{count} measurements taken over")
+    tell(f"{count} measurements taken over")
 
 
 @measurements.command()
@@ -103,4 +110,4 @@ def clear() -> None:
     """Forget all measurements."""
     with _opened() as store:
         count = store.clear()
-    typer.echo(f"{count} measurements forgotten")
+    tell(f"{count} measurements forgotten")

@@ -30,12 +30,15 @@ from egraph_opt.cli.application import (
     progress_on,
     say,
     target_of,
+    tell,
+    tell_json,
     wrapped,
     write_text,
 )
 from egraph_opt.cli.which_cost import as_text
 from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.facts.assumption import Assumption, parsed
+from egraph_opt.foreign_text import printable_json
 from egraph_opt.imports import load_onnx_ir
 from egraph_opt.model.streams import STDIO as STDOUT
 from egraph_opt.model.streams import is_stdout
@@ -265,10 +268,10 @@ def optimize(
         from egraph_opt.report.summary import first_screen, headline
 
         if quiet:
-            typer.echo(f"{source}: {headline(result.report)}", err=written == STDOUT)
+            tell(f"{source}: {headline(result.report)}", err=written == STDOUT)
             return
         for line in first_screen(result.report, _written(written)):
-            typer.echo(line, err=written == STDOUT)
+            tell(line, err=written == STDOUT)
 
 
 def _written(path: Path | None) -> str:
@@ -337,7 +340,7 @@ def _check_files(source: Path, target: Path | None, report: Path | None, in_plac
 
 
 def _json(report: dict[str, object]) -> str:
-    return json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)) + "\n"
 
 
 @app.command(no_args_is_help=True)
@@ -361,11 +364,11 @@ def alternatives(
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
     if as_json:
         told = [{**asdict(way), "computed_by": str(way)} for way in found]
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False, default=str))
+        tell_json(told, default=str)
         return
-    typer.echo(f"{model.unit:>12}{'more':>12}  law\n    computed by")
+    tell(f"{model.unit:>12}{'more':>12}  law\n    computed by")
     for way in found:
         note = " (chosen)" if way.chosen else "" if way.proved else " (not proved)"
-        typer.echo(f"{way.cost:>12.6g}{way.difference:>+12.6g}  {way.law}{note}")
+        tell(f"{way.cost:>12.6g}{way.difference:>+12.6g}  {way.law}{note}")
         for line in wrapped(str(way)):
-            typer.echo(line)
+            tell(line)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from egraph_opt.cli.application import LoadOption, app, errors_as_lines, installed, say, wrapped
+from egraph_opt.cli.application import (
+    LoadOption,
+    app,
+    errors_as_lines,
+    installed,
+    say,
+    tell,
+    tell_json,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +52,11 @@ def prove(
         records.append(asdict(proof))
         if not as_json:
             for line in _lines(proof):
-                typer.echo(line)
+                tell(line)
     if as_json:
-        typer.echo(json.dumps(records, indent=2, ensure_ascii=False))
+        tell_json(records)
     else:
-        typer.echo(", ".join(f"{counts[status]} {status}" for status in ("proved", "refuted", "open")))
+        tell(", ".join(f"{counts[status]} {status}" for status in ("proved", "refuted", "open")))
     if counts["refuted"]:
         say("error", "a law is wrong")
         raise typer.Exit(3)

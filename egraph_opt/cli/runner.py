@@ -18,6 +18,7 @@ from egraph_opt.cli.application import (
     parsed_dims,
     progress_on,
     say,
+    tell,
     write_text,
 )
 
@@ -60,7 +61,7 @@ def check(
     if answer.error:
         say("error", answer.error)
         raise typer.Exit(1)
-    typer.echo(f"{answer.micros:.6g} us{f' on {answer.device}' if answer.device else ''}")
+    tell(f"{answer.micros:.6g} us{f' on {answer.device}' if answer.device else ''}")
 
 
 @runner.command("time")
@@ -106,7 +107,7 @@ def script(
     if name is None:
         for known in NAMES:
             about = text_of(known).partition('"""')[2].splitlines()[0]
-            typer.echo(f"{known:<24}{about}")
+            tell(f"{known:<24}{about}")
         return
     with errors_as_lines():
         text = text_of(name)
@@ -145,7 +146,7 @@ def measure(
         rows = collect(asked, views, lambda done: progress("measure", done))
         write_rows(rows, output)
     measured = sum(row[-1] is None for row in rows)
-    typer.echo(f"{measured} of {len(rows)} nodes measured, written to {output}")
+    tell(f"{measured} of {len(rows)} nodes measured, written to {output}")
 
 
 def _timed(path: Path, runtime: Runtime, nodes: bool) -> dict[str, object]:

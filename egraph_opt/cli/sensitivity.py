@@ -22,6 +22,7 @@ from egraph_opt.cli.application import (
     parsed_overrides,
     print_json,
     progress_on,
+    tell,
     wrapped,
 )
 
@@ -69,7 +70,7 @@ def sensitivity(
         print_json(_as_json(report))
         return
     for line in _lines(report, model.name):
-        typer.echo(line)
+        tell(line)
 
 
 def _as_json(report: SensitivityReport) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from egraph_opt.cli.application import (
     print_json,
     print_table,
     progress_on,
+    tell,
     write_text,
 )
 from egraph_opt.cost import DEFAULT_COST
@@ -105,7 +106,7 @@ def _passes(name: str, rewrites: list[str] | None) -> tuple[Pass, ...]:
 
 def _tell(done: OrderStudy) -> None:
     """What each kind of order reached on a model."""
-    typer.echo(f"{done.model}, {done.cost_model} ({done.unit})")
+    tell(f"{done.model}, {done.cost_model} ({done.unit})")
     table = Table(box=None, pad_edge=False)
     for name in ("order", "manager", "keeps", "cost", "over saturation", "passes used"):
         table.add_column(name, justify="right" if name in ("cost", "over saturation") else "left")
@@ -121,8 +122,8 @@ def _tell(done: OrderStudy) -> None:
     print_table(table)
     for pair in done.spoiled:
         better, worse = f"{pair.cost:,.4g}", f"{pair.cost_reversed:,.4g}"
-        typer.echo(f"{pair.first} before {pair.second}: {better}; after it: {worse}")
-    typer.echo(f"price of ordering: {done.price_of_ordering:.1%} ({done.best.order}, {done.best.acceptance})")
+        tell(f"{pair.first} before {pair.second}: {better}; after it: {worse}")
+    tell(f"price of ordering: {done.price_of_ordering:.1%} ({done.best.order}, {done.best.acceptance})")
 
 
 def _shown(done: OrderStudy) -> Iterator[tuple[str, OrderRun]]:

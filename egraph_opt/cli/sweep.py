@@ -24,6 +24,7 @@ from egraph_opt.cli.application import (
     print_table,
     progress_on,
     say,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def sweep(
         print_json({"rows": table.rows, "files": written})
         return
     _tell(table)
-    typer.echo(f"{len(table.rows):,} runs in {', '.join(map(str, written))}")
+    tell(f"{len(table.rows):,} runs in {', '.join(map(str, written))}")
 
 
 def needed(backend: BackendName, scheduler: str, plots: Path | None) -> None:

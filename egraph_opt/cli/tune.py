@@ -27,6 +27,7 @@ from egraph_opt.cli.application import (
     print_json,
     progress_on,
     say,
+    tell,
     wrapped,
 )
 from egraph_opt.errors import NothingFasterError
@@ -85,7 +86,7 @@ def tune(
                 print_json({"cost": cost, "reason": str(error), "models": [], "parameters": {}})
             else:
                 for line in wrapped(f"{error}: nothing is written", first=""):
-                    typer.echo(line)
+                    tell(line)
             raise typer.Exit from None
         if output is not None:
             write_tuning(found, output)
@@ -93,9 +94,9 @@ def tune(
         print_json(_as_json(found))
         return
     for line in _lines(found):
-        typer.echo(line)
+        tell(line)
     if output is not None:
-        typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
+        tell(f"written to {output}: --cost {found.space.model.base}:{output}")
 
 
 def _as_json(found: Tuning) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class SaturationReport:
     """How a saturation went.
 
     Attributes:
-        rounds: that were run.
+        rounds: that were run; laws that run last, once, are in none.
         stop: "saturated", or the limit that ended it: "nodes", "rounds", "seconds" or "memory".
         matches: by the key of a law that matched.
         seconds: by ruleset, and of the analysis.
@@ -51,7 +51,7 @@ class SaturationReport:
         raised: laws of which a function raised, that were left out where it did, likewise.
         rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
         rested: laws that matched so often that they were left out of some rounds.
-        by_round: how many e-nodes there were before each round, and in the end.
+        by_round: how many e-nodes there were before each of these rounds, and in the end.
         record: what laws matched, where that was asked for.
     """
 
@@ -208,17 +208,17 @@ def run_rounds(
     left_out = frozenset(rule for rule in everything if not active(rule))
     last = _rules_of([entry for entry in engine.laws if entry.last], everything) - left_out
     run = _Run(engine, nodes, time.monotonic() + seconds, memory)
-    stop, done = "saturated" if not engine.laws else "rounds", 0
-    while engine.laws and done < rounds:
-        done += 1
+    stop = "saturated" if not engine.laws else "rounds"
+    while engine.laws and len(run.sizes) < rounds:
         changed, stopped = run.round(left_out | last)
         if stopped or not (changed or run.back_off.wake()):
             stop = stopped or "saturated"
             break
+    sizes = tuple(run.sizes)
     if last and stop in ("saturated", "rounds"):
         run.round(everything - last)
     return SaturationReport(
-        done,
+        len(sizes),
         0,
         0,
         stop,
@@ -226,7 +226,7 @@ def run_rounds(
         run.pace.seconds,
         rule_matches=run.rule_matches,
         rested=tuple(sorted({rule.split("#")[0] for rule in run.back_off.times})),
-        by_round=(*run.sizes, engine.size()),
+        by_round=(*sizes, engine.size()),
     )
 
 

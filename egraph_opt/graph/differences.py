@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import MappingProxyType
 
 import onnx_ir as ir
@@ -40,6 +41,28 @@ class GraphDifference:
     after: tuple[ir.Node, ...]
     gives: tuple[str, ...]
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs of one graph only that it computes."""
+        made = (value for node in (*self.before, *self.after) for value in node.outputs)
+        found = dict.fromkeys(value.name for value in made if value.name and value.is_graph_output())
+        return tuple(name for name in found if name not in self.gives)
+
+
+@dataclass(frozen=True)
+class GraphPair:
+    """Two graphs that were compared: of the models, of a node that both have, or of a function of both.
+
+    Attributes:
+        within: the names of the nodes in whose bodies they are, outermost first; or that of the function.
+        moved: the outputs of both where they are different tensors, by position.
+    """
+
+    within: tuple[str, ...]
+    before: ir.Graph
+    after: ir.Graph
+    moved: tuple[tuple[ir.Value | None, ir.Value | None], ...] = ()
+
 
 @dataclass(frozen=True)
 class Differences:
@@ -48,16 +71,18 @@ class Differences:
     Attributes:
         found: in the order of the graph before, those of bodies behind those of their nodes' graph.
         kept: pairs of nodes that are in both.
+        graphs: all that were compared.
     """
 
     found: tuple[GraphDifference, ...]
     kept: tuple[tuple[ir.Node, ir.Node], ...]
+    graphs: tuple[GraphPair, ...] = ()
 
 
 def differences(
     before: ir.Model, after: ir.Model, same: Mapping[str, str] = MappingProxyType({})
 ) -> Differences:
-    """Compare two models, with their bodies.
+    """Compare two models, with their bodies and the functions that both have.
 
     Args:
         same: by name of a tensor before, the name of the tensor after that is equal to it.
@@ -66,15 +91,25 @@ def differences(
     found: list[GraphDifference] = []
     kept: list[tuple[ir.Node, ir.Node]] = []
     pending: list[tuple[tuple[str, ...], ir.Graph, ir.Graph]] = [((), before.graph, after.graph)]
+    for identifier, function in before.functions.items():
+        if (other := after.functions.get(identifier)) is not None:
+            pending.append(((f"function {function_name(function)}",), function.graph, other.graph))
+    graphs: list[GraphPair] = []
     for within, a, b in pending:
         pair = _Pair(a, b, same, contents, functions=functions)
         found += pair.regions(within)
         kept += pair.kept.items()
-        for one, other in pair.kept.items():
+        graphs.append(GraphPair(within, a, b, tuple(pair.moved())))
+        for one, new in pair.kept.items():
             name = one.name or f"{one.op_type} of {one.outputs[0].name}" if one.outputs else one.op_type
-            inner = zip(bodies(one), bodies(other), strict=True)
-            pending += [((*within, name), body, new) for body, new in inner]
-    return Differences(tuple(found), tuple(kept))
+            inner = zip(bodies(one), bodies(new), strict=True)
+            pending += [((*within, name), body, other) for body, other in inner]
+    return Differences(tuple(found), tuple(kept), tuple(graphs))
+
+
+def function_name(function: ir.Function) -> str:
+    """`domain.name`, with the overload where there is one."""
+    return ".".join(filter(None, function.identifier()))
 
 
 @dataclass
@@ -97,7 +132,7 @@ class _Tensors:
         if value is None:
             return None
         if value not in self.keys:
-            tensor = _constant(value)
+            tensor = constant_tensor(value)
             known = None if tensor is None else ("constant", self.contents.key(tensor))
             self.keys[value] = known or ("tensor", value.name)
         return self.keys[value]
@@ -117,7 +152,7 @@ class _Tensors:
         return not bodies(node) and is_deterministic(node, self.functions)
 
 
-def _constant(value: ir.Value) -> ir.TensorProtocol | None:
+def constant_tensor(value: ir.Value) -> ir.TensorProtocol | None:
     """The elements of an initializer that is no input, or of a Constant."""
     if value.is_graph_input():
         return None
@@ -203,6 +238,12 @@ class _Pair:
         return tuple(
             tensors.of(value) if value.uses() or value.is_graph_output() else None for value in node.outputs
         )
+
+    def moved(self) -> Iterator[tuple[ir.Value | None, ir.Value | None]]:
+        """The outputs that are different tensors: by name, constants by elements."""
+        for one, other in zip_longest(self.before.outputs, self.after.outputs):
+            if one is None or other is None or self._a.of(one) != self._b.of(other):
+                yield one, other
 
     def regions(self, within: tuple[str, ...]) -> list[GraphDifference]:
         """The nodes that are in one graph only, in connected parts."""

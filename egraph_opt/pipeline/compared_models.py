@@ -11,10 +11,12 @@ from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.model.provenance import provenance_of
+from egraph_opt.report.constant_changes import constant_lines, weights_of
 from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import ExplainedDifference, Explanation, LawOfDifference, NodeLine
 from egraph_opt.report.html import html_page
-from egraph_opt.report.node_text import new_constants, node_text, printable, type_text
+from egraph_opt.report.interface_differences import interface_differences
+from egraph_opt.report.node_text import node_text
 
 
 def compared(before: ir.Model, after: ir.Model) -> Explanation:
@@ -38,27 +40,29 @@ def compared_page(title: str, before: ir.Model, after: ir.Model) -> str:
 def _explanation_of(before: ir.Model, after: ir.Model, found: Differences) -> Explanation:
     all_laws()  # for their formulas
     one, other = nodes_of(before), nodes_of(after)
+    around = interface_differences(before, after, found)
+    count = len(found.found) + len(around)
     headline = (
         f"{one.file:,} -> {other.file:,} nodes, {one.runtime:,} -> {other.runtime:,} at run time;"
-        f" {len(found.found):,} {'difference' if len(found.found) == 1 else 'differences'}"
+        f" {count:,} {'difference' if count == 1 else 'differences'}"
     )
     shown = tuple(map(_explained, found.found))
     known = any(entry.laws for entry in shown)
-    return Explanation("nodes", "nodes", headline, shown, len(found.kept), knows_laws=known)
+    return Explanation("nodes", "nodes", headline, shown, len(found.kept), knows_laws=known, around=around)
 
 
 def _explained(difference: GraphDifference) -> ExplainedDifference:
-    known = {value.name for value in new_constants(difference.before)}
-    constants = [value for value in new_constants(difference.after) if value.name not in known]
     return ExplainedDifference(
         difference.within,
         difference.gives,
         tuple(map(_line, difference.before)),
         tuple(map(_line, difference.after)),
-        tuple(f"{printable(value.name or '')}: {type_text(value)}" for value in constants),
+        constant_lines(difference.before, difference.after),
         tuple(_laws(difference.after)),
         float(len(difference.before)),
         float(len(difference.after)),
+        outputs=difference.outputs,
+        weights=weights_of((*difference.before, *difference.after)),
     )
 
 

@@ -196,6 +196,13 @@ class _Written:
                 self.places[value.name] = iteration.info.choices[value], owner
             if value.const_value is not None and value.name:
                 self.constants[value.name] = iteration.info.choices[value], owner
+        for (
+            part
+        ) in iteration.extracted.walk():  # outputs that Identity writes are another name of their class
+            lowered, classes = part.choice.lowered, part.choice.snapshot.term_classes
+            for output, term in zip(lowered.graph.outputs, lowered.outputs, strict=True):
+                if output.name:
+                    self.places.setdefault(output.name, (part.choice, int(classes[term])))
 
     def laws_of_constant(self, name: str) -> Iterator[str]:
         """The laws that wrote what a constant is computed by."""

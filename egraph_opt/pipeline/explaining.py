@@ -15,6 +15,7 @@ from egraph_opt.graph.names import names_in
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.tensor_alternatives import tensor_alternatives
+from egraph_opt.report.constant_changes import constant_lines, weights_of
 from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import (
     Contribution,
@@ -26,7 +27,7 @@ from egraph_opt.report.explanation import (
 )
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.report.html import html_page
-from egraph_opt.report.node_text import new_constants, node_text, printable, type_text
+from egraph_opt.report.node_text import node_text
 from egraph_opt.report.optimization import Report
 from egraph_opt.report.summary import headline
 
@@ -50,7 +51,19 @@ def explanation_of(derivation: Derivation, report: Report, node: str | None = No
         return explanation
     about = (entry for entry in explanation.differences if node in entry.names())
     shown = tuple(replace(entry, next_best=_next_best(derivation, entry)) for entry in about)  # each a search
-    return replace(explanation, differences=shown, about=node)
+    return replace(explanation, differences=shown, about=node, unchanged=_as_it_was(derivation, node))
+
+
+def _as_it_was(derivation: Derivation, name: str) -> str:
+    """What is said of a node or a tensor that is part of no difference."""
+    sides = [model.graph for model in (derivation.given, derivation.result)]
+    if any(value.name == name for value in sides[0].inputs):
+        return "an input of the model"
+    there = [name in set(names_in(graph)) for graph in sides]
+    if all(there):
+        is_constant = all(name in weights_of(list(graph)) for graph in sides)
+        return "a constant of the model, as it was" if is_constant else "computed as in the model"
+    return "in the model only, where nothing that is left needs it" if there[0] else "in the result only"
 
 
 def result_page(derivation: Derivation, title: str, report: Report) -> str:
@@ -109,21 +122,17 @@ def _explained(
     after: Mapping[ir.Node, float],
 ) -> ExplainedDifference:
     wrote, joined = derivation.laws_of(difference)
-    constants = new_constants(difference.after)
-    known = {value.name for value in new_constants(difference.before)}
     return ExplainedDifference(
         difference.within,
         difference.gives,
         tuple(_line(node, "", before.get(node, 0.0)) for node in difference.before),
         tuple(_line(node, derivation.law_of(node), after.get(node, 0.0)) for node in difference.after),
-        tuple(
-            f"{printable(value.name or '')}: {type_text(value)}"
-            for value in constants
-            if value.name not in known
-        ),
+        constant_lines(difference.before, difference.after),
         tuple(_law(key, recorded=True) for key in wrote) + tuple(_law(key, recorded=False) for key in joined),
         math.fsum(before.get(node, 0.0) for node in difference.before),
         math.fsum(after.get(node, 0.0) for node in difference.after),
+        outputs=difference.outputs,
+        weights=weights_of((*difference.before, *difference.after)),
     )
 
 

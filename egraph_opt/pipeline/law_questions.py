@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,22 @@ from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, names_of_classes, tensor_alternatives
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.value_info import law_at
+from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.law_answer import FailedStep, LawAnswer, LawPlace
 
 MOST_PRICED = 5
 """Places at which it is worked out what a law's way would cost: each takes a search."""
+
+
+JOINED = "inferred: it made two tensors equal"
+"""Said of a law that wrote nothing of the result, and is in the chain that a difference rests on."""
+
+
+class Explained(Protocol):
+    """What was chosen, rebuilt: a `Result`, which knows this file."""
+
+    def explain(self) -> Explanation:
+        """Where it differs from the model."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,7 @@ class LawQuestion:
         saturated_for: what took part.
         unit: of prices.
         key: what it was priced at.
+        result: rebuilds what was chosen, to see where it differs from the model, and by which laws.
     """
 
     model: ir.Model
@@ -58,13 +71,14 @@ class LawQuestion:
     limits: Limits
     unit: str
     key: Key
+    result: Callable[[], Explained]
 
     def answer(self, name: str, at: str | None = None) -> LawAnswer:
         """What became of a law.
 
         Args:
             name: `ruleset.name`.
-            at: a tensor or a node of the model; only there.
+            at: a tensor or a node of the model or of what was chosen; only there.
 
         Raises:
             UnknownLawError: there is no such law.
@@ -73,12 +87,12 @@ class LawQuestion:
         law = law_named(name)
         if law.key not in self.saturated_for.laws:
             return self._answer(law, "no part", why_no_part(law, self.saturated_for), at)
+        at = self._in_model(at)
         parts = [part for part in self.region.walk() if at is None or at in self._names(part)]
-        if not parts:
-            known = [known for part in self.region.walk() for known in self._names(part)]
-            raise UnknownTensorError(at or "", known)
         matches = sum(part.saturation.matches.get(law.key, 0) for part in self.region.walk())
         places = [place for part in parts for place in self._places(part, law, at)]
+        if matches and not any(place.status == "used" for place in places):
+            places = [*self._joined(law, at), *places]
         if places:
             return self._of_places(law, places, matches, at)
         failed: list[FailedStep] = []
@@ -108,6 +122,25 @@ class LawQuestion:
         formula = " ".join(law.formula.split())
         return LawAnswer(law.key, formula, verdict, reason, self.unit, matches, about=at or "", **more)
 
+    def _in_model(self, name: str | None) -> str | None:
+        """The name of a tensor or a node of the model; for one of what was chosen, of what it computes."""
+        known = {name: None for part in self.region.walk() for name in self._names(part)}
+        if name is None or name in known:
+            return name
+        differences = self.result().explain().differences
+        computed = (gives for entry in differences if name in entry.names() for gives in entry.gives)
+        found = next((gives for gives in computed if gives in known), None)
+        if found is None:
+            raise UnknownTensorError(name, [*known, *(n for entry in differences for n in entry.names())])
+        return found
+
+    def _joined(self, law: Law, at: str | None) -> Iterator[LawPlace]:
+        """Where what was chosen differs from the model because a law made two tensors equal."""
+        for entry in self.result().explain().differences:
+            rests = any(one.key == law.key and not one.recorded for one in entry.laws)
+            if rests and (at is None or at in entry.names()):
+                yield LawPlace(", ".join(entry.gives) or "a tensor", "used", note=JOINED)
+
     @staticmethod
     def _names(part: Region) -> dict[str, int]:
         return names_of_classes(part.lowered, part.snapshot.term_classes)
@@ -120,7 +153,7 @@ class LawQuestion:
         found = sorted(places, key=lambda p: (order.index(p.status), p.difference, p.tensor))
         best = found[0]
         reason = {
-            "used": "the result has what it wrote",
+            "used": "the result rests on it" if best.note == JOINED else "the result has what it wrote",
             "declined": "it matched, and the price declined",
             "unwritable": "it matched, and what it wrote cannot be written",
             "passed over": "it matched, and what it wrote is part of no cheaper graph",

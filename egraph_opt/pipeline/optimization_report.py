@@ -243,7 +243,7 @@ def _open(parts: Sequence[Extracted]) -> tuple[OpenPiece, ...]:
 def _saturation(regions: Sequence[Region]) -> GrowthReport:
     accounts = [region.saturation for region in regions]
     return GrowthReport(
-        rounds=max(a.rounds for a in accounts),
+        rounds=accounts[0].rounds,
         nodes=sum(a.nodes for a in accounts),
         classes=sum(a.classes for a in accounts),
         stop=next((a.stop for a in accounts if a.stop != "saturated"), "saturated"),

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -260,18 +261,17 @@ class Saturated:
         """What became of a law (`ruleset.name`): used, declined, or which condition failed where.
 
         Args:
-            at: a tensor or a node of the model; only there.
+            at: a tensor or a node of the model or of the result; only there.
 
         Raises:
-            UnknownLawError, UnknownTensorError: there is no such law, or no such name.
-            UnknownCostModelError, TargetMismatchError, ExtractionError: as in `solve`.
+            UnknownLawError, UnknownTensorError: there is no such law or name; others as in `solve`.
         """
         model = self._model(cost)
         found = self.solve(model, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
         key = key_of(model, self.points(model), self.limits.fold_bytes)
-        asked = (self.loaded.model, self.region, found, self.saturated_for, self.limits)
-        return LawQuestion(*asked, model.unit, key).answer(law, at)
+        asked = (self.loaded.model, self.region, found, self.saturated_for, self.limits, model.unit, key)
+        return LawQuestion(*asked, partial(self.extract, model, verify=False, warm=found)).answer(law, at)
 
     def best(
         self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Assume = None

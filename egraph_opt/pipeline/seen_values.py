@@ -11,10 +11,10 @@ import onnx_ir as ir
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.facts.fact import Fact
+from egraph_opt.foreign_text import printable
 from egraph_opt.forking import cached_property
 from egraph_opt.operators.declaration import Literal, operators
 from egraph_opt.operators.expressions import Constant, Expression
-from egraph_opt.report.node_text import printable
 
 LONGEST = 8
 """Elements of a tuple that are shown."""

@@ -13,12 +13,17 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.differences import Differences
 from egraph_opt.graph.walks import captured_values
 from egraph_opt.report.node_text import node_text
 
 MOST_IN_A_BOX = 60
 """Nodes that are in both in one box; more are several boxes."""
+
+MOST_BOXES = 300
+"""Boxes and groups that are drawn at first: above, neighbouring boxes are a group (dagre descends into graphs
+by recursion, and fails at about 2,000)."""
 
 OPEN_UP_TO = 80
 """Nodes of the picture up to which all boxes are open at first."""
@@ -39,12 +44,17 @@ class ViewNode:
 
 @dataclass(frozen=True)
 class ViewBox:
-    """A box; `difference` is the number of its explanation, -1 where nothing changed."""
+    """A box; `difference` is the number of its explanation, -1 where nothing changed.
+
+    Attributes:
+        group: of neighbouring boxes that it is drawn in until that is opened; "" where there are few boxes.
+    """
 
     id: str
     label: str
     difference: int
     opened: bool
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,16 +96,15 @@ def diff_view(
         for node in nodes:
             ids[node] = f"n{len(ids)}"
             status = "kept" if box[0] == "k" else "removed" if node in removed else "added"
-            law = laws.get(node, "")
-            shown.append(
-                ViewNode(ids[node], status, box, node.op_type, node.name or "", node_text(node), law)
-            )
+            label, name, law = printable(node.op_type), node.name or "", laws.get(node, "")
+            shown.append(ViewNode(ids[node], status, box, label, name, node_text(node), law))
     ids.update({one: ids[other] for one, other in kept.items() if other in ids})
     total = len(shown)
+    groups = _groups([nodes for _, _, nodes in boxes], before, after)
     return DiffView(
         tuple(
-            ViewBox(box, _label(number, nodes, removed), number, total <= OPEN_UP_TO)
-            for box, number, nodes in boxes
+            ViewBox(box, _label(number, nodes, removed), number, total <= OPEN_UP_TO, group)
+            for (box, number, nodes), group in zip(boxes, groups, strict=True)
         ),
         tuple(shown),
         tuple(
@@ -104,9 +113,22 @@ def diff_view(
     )
 
 
+def _groups(boxes: Sequence[Sequence[ir.Node]], before: ir.Graph, after: ir.Graph) -> list[str]:
+    """By box its group of neighbours, by where its first node is in its graph."""
+    if len(boxes) <= MOST_BOXES:
+        return [""] * len(boxes)
+    place = {node: k / len(graph) for graph in (before, after) for k, node in enumerate(graph)}
+    first = [min(place[node] for node in nodes) for nodes in boxes]
+    size = -(-len(boxes) // MOST_BOXES)
+    groups = [""] * len(boxes)
+    for position, number in enumerate(sorted(range(len(boxes)), key=lambda k: (first[k], k))):
+        groups[number] = f"g{position // size}"
+    return groups
+
+
 def _label(number: int, nodes: Sequence[ir.Node], removed: set[ir.Node]) -> str:
     if number < 0:
-        return f"{nodes[0].op_type}" if len(nodes) == 1 else f"{len(nodes)} nodes as before"
+        return printable(nodes[0].op_type) if len(nodes) == 1 else f"{len(nodes)} nodes as before"
     gone = sum(node in removed for node in nodes)
     return f"{number + 1}: {gone} -> {len(nodes) - gone} nodes"
 

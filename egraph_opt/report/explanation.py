@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from egraph_opt.foreign_text import printable, printable_lines
 from egraph_opt.report.text import number_text
 
 WIDTH = 80
@@ -73,9 +74,11 @@ class ExplainedDifference:
         within: the nodes in whose bodies it is.
         gives: the tensors that both compute.
         before, after: nodes.
-        constants: new ones, by name and type.
+        constants: new ones by name and type, and what changed in those of the same name.
         laws: those recorded first.
         cost_before, cost_after: of the nodes, in the unit of the explanation.
+        outputs: of one graph only that it computes.
+        weights: the constants that its nodes read, on either side.
     """
 
     within: tuple[str, ...]
@@ -87,6 +90,17 @@ class ExplainedDifference:
     cost_before: float
     cost_after: float
     next_best: NextBest | None = None
+    outputs: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """What it computes, and where."""
+        one_sided = (
+            f"output {', '.join(map(printable, self.outputs))} of one model only" if self.outputs else ""
+        )
+        gives = ", ".join(map(printable, self.gives)) or one_sided or "nothing that is left"
+        return f"{gives} in {printable(' / '.join(self.within))}" if self.within else gives
 
     @property
     def saved(self) -> float:
@@ -95,7 +109,12 @@ class ExplainedDifference:
     def names(self) -> set[str]:
         """The nodes and tensors that it is about."""
         lines = (*self.before, *self.after)
-        return {*self.gives, *(line.name for line in lines), *(t for line in lines for t in line.tensors)}
+        return {
+            *self.gives,
+            *self.weights,
+            *(line.name for line in lines),
+            *(t for line in lines for t in line.tensors),
+        }
 
 
 @dataclass(frozen=True)
@@ -121,7 +140,9 @@ class Explanation:
             them, and by conversions of formats.
         contributions: the ruleset that saved most first.
         about: the node or tensor that was asked for, "" for all.
+        unchanged: what is said of it where it is part of no difference.
         knows_laws: it is known by which laws the differences came, of which there may be none.
+        around: differences that are in no node: opsets, inputs, outputs, defaults.
     """
 
     model: str
@@ -133,6 +154,8 @@ class Explanation:
     contributions: tuple[Contribution, ...] = ()
     about: str = ""
     knows_laws: bool = True
+    around: tuple[str, ...] = ()
+    unchanged: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -140,8 +163,10 @@ class Explanation:
     def lines(self) -> list[str]:
         """The text, at most 80 columns wide where names are no longer."""
         found = wrapped(self.headline)
+        for text in self.around:
+            found += wrapped(text, "  ", "      ")
         if self.about and not self.differences:
-            return [*found, *wrapped(f"{self.about} is computed as in the model")]
+            return [*found, *wrapped(f"{printable(self.about)} is {self.unchanged}")]
         for number, difference in enumerate(self.differences, start=1):
             found += ["", *self._difference(number, difference)]
         if not self.about:
@@ -151,9 +176,8 @@ class Explanation:
         return found
 
     def _difference(self, number: int, difference: ExplainedDifference) -> Iterator[str]:
-        place = f" in {' / '.join(difference.within)}" if difference.within else ""
-        gives = ", ".join(difference.gives) or "nothing that is left"
-        yield from wrapped(f"{number} of {len(self.differences)}: {gives}{place}{self._saved(difference)}")
+        heading = f"{difference.heading}{self._saved(difference)}"
+        yield from wrapped(f"{number} of {len(self.differences)}: {heading}")
         for side, nodes in (("before", difference.before), ("after", difference.after)):
             yield f"  {side}"
             for line in nodes:
@@ -194,6 +218,7 @@ class Explanation:
             yield from wrapped(
                 f"{number_text(abs(self.repriced))} {self.unit} {more} at nodes that are in both and in"
                 " conversions of formats, by what is around them now"
+                f"{' or in their bodies' if any(entry.within for entry in self.differences) else ''}"
             )
         if self.contributions:
             yield f"{'ruleset':<32}{'matches':>10}{'nodes used':>12}{self.unit + ' saved':>16}"
@@ -202,8 +227,8 @@ class Explanation:
 
 
 def wrapped(text: str, first: str = "", others: str = "  ") -> list[str]:
-    """A text in lines of 80 columns."""
+    """A text in lines of 80 columns, of which names that would break or steer them are escaped."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False,
+        printable_lines(text), WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False,
         break_long_words=False,
     )  # fmt: skip

@@ -229,7 +229,8 @@ class LatencyReport:
 class GrowthReport:
     """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`.
 
-    `by_round` are the e-nodes of the main graph before each round, and in the end.
+    `rounds` are those of the main graph, and `by_round` its e-nodes before each of them and in the end; laws
+    that run last, once, are in no round.
     """
 
     rounds: int = 0

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from egraph_opt.foreign_text import printable, printable_lines
 from egraph_opt.report.diff_view import DiffView
 from egraph_opt.report.explanation import NO_LAW, NOT_RECORDED, Explanation
 from egraph_opt.report.text import change_text, number_text
@@ -36,7 +37,7 @@ def html_page(
     """
     data = {"view": None if view is None else view.to_dict()}
     page: str = _template().render(
-        title=title,
+        title=printable(title),
         explanation=explanation,
         report=report,
         costs=costs,
@@ -62,10 +63,15 @@ def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
     )
     environment.filters |= {"number": number_text, "bars": _bars}
     return environment.from_string(_text("page.html"))
+
+
+def _shown(value: Any) -> Any:
+    """What comes of models, of which nothing may reverse a line or hide; our own scripts stay as they are."""
+    return printable_lines(value) if type(value) is str else value
 
 
 def _embedded(data: Any) -> str:

@@ -6,15 +6,11 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.default_attributes import telling_attributes
 
 LONGEST_LIST = 8
 """Elements of an attribute or a constant that are shown; of longer ones the first."""
-
-
-def printable(name: str) -> str:
-    """A name in a line of text: what would break the line, or is not seen, is escaped."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
 
 
 def type_text(value: ir.Value) -> str:
@@ -22,8 +18,11 @@ def type_text(value: ir.Value) -> str:
     tensor = value.const_value
     dtype = value.dtype if value.dtype is not None else tensor.dtype if tensor is not None else None
     shape = value.shape if value.shape is not None else tensor.shape if tensor is not None else None
-    if dtype is None:
-        return ""
+    return "" if dtype is None else kind_text(dtype, shape)
+
+
+def kind_text(dtype: ir.DataType, shape: ir.ShapeProtocol | None) -> str:
+    """``float32[batch, 3, 8, 8]``; without dims where the rank is not known."""
     name = "float32" if dtype == ir.DataType.FLOAT else ir.DataType(dtype).name.lower()
     if shape is None:
         return name
@@ -75,13 +74,3 @@ def _value(value: Any) -> str:
 
 def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
-
-
-def new_constants(nodes: tuple[ir.Node, ...]) -> list[ir.Value]:
-    """The constants of more than one element that nodes read, once each."""
-    found: dict[ir.Value, None] = {}
-    for node in nodes:
-        for value in node.inputs:
-            if value is not None and value.const_value is not None and value.const_value.size > 1:
-                found[value] = None
-    return list(found)

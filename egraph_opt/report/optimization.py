@@ -13,9 +13,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.laws.exactness import REAL
 from egraph_opt.memory.objective import bytes_text
+from egraph_opt.report.escaped import Escaped
 from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.figures import (
     CostReport,
@@ -144,7 +146,7 @@ class Report:
     _repr_html_ = as_html
 
     def __rich__(self) -> RenderableType:
-        return _render(self)
+        return Escaped(_render(self))
 
 
 def _render(report: Report) -> RenderableType:
@@ -162,8 +164,8 @@ def _render(report: Report) -> RenderableType:
         parts += [Text(), growth_table(report.rulesets)]
     if report.warnings or report.hints or report.command:
         parts.append(Text())
-    parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
-    parts += [Text(f"hint: {hint}") for hint in report.hints]
+    parts += [Text(f"warning: {printable(warning)}", style="yellow") for warning in report.warnings]
+    parts += [Text(f"hint: {printable(hint)}") for hint in report.hints]
     if report.command:
         command = Text(command_text(report.command), no_wrap=True, overflow="ignore")
         parts += [Text("build with:"), command]

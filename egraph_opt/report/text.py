@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from egraph_opt.foreign_text import printable
 from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.memory.objective import bytes_text
 from egraph_opt.report.figures import (
@@ -111,7 +112,7 @@ def memory_note(memory: MemoryReport) -> str:
 
 def where_open(piece: OpenPiece, count: int) -> Text:
     """Where the largest gap is."""
-    named = ", ".join(piece.tensors[:3]) or "tensors of its own"
+    named = ", ".join(map(printable, piece.tensors[:3])) or "tensors of its own"
     more = ", ..." if len(piece.tensors) > 3 else ""
     return Text(f"of {count}; the largest gap is at {named}{more}")
 
@@ -144,7 +145,7 @@ def costs_table(cost: CostReport) -> Table:
         )
         if entry.tensors:
             more = ", ..." if len(entry.tensors) > MOST_TENSORS else ""
-            bound += f"  at {', '.join(entry.tensors[:MOST_TENSORS])}{more}"
+            bound += f"  at {', '.join(map(printable, entry.tensors[:MOST_TENSORS]))}{more}"
         share = f"{entry.cost / cost.after:.0%}" if cost.after else ""
         table.add_row(entry.operator, str(entry.nodes), number_text(entry.cost), share, Text(bound))
     return table
@@ -162,7 +163,7 @@ def costly_table(cost: CostReport) -> Table:
         alike.setdefault((node.operator, node.why, number_text(node.cost)), []).append(node)
     for (operator, why, each), nodes in alike.items():
         named = f"{len(nodes)} {operator}, the first" if len(nodes) > 1 else operator
-        name = Text(f"{named} {nodes[0].name}", overflow="fold")
+        name = Text(f"{named} {printable(nodes[0].name)}", overflow="fold")
         table.add_row(name, each, Text(why), Text(_instead(nodes[0])))
     return table
 

@@ -83,6 +83,14 @@ def test_every_result_is_priced_under_every_cost_model(compared: Compared) -> No
         assert all(best <= (row["prices"][cost] or 0) for row in found.values())
 
 
+def test_the_table_has_a_price_for_each_cost_model(compared: Compared) -> None:
+    header = compared.output.splitlines()[0].split()
+    assert header[:6] == ["tool", "nodes", "price", "nodes", "price", "bytes"]
+    original = next(line for line in compared.output.splitlines() if "original" in line)
+    prices = compared.rows[ORIGINAL]["prices"]
+    assert original.split()[2:4] == [f"{prices[cost]:,.5g}" for cost in COSTS]
+
+
 def test_the_best_order_is_a_contender(rows: Path) -> None:
     original, best = compare_tools(rows, tools_named(["best-order"]), ["nodes"], orders=1)
     assert (original.nodes, best.nodes, best.correct) == (5, 2, "passed")

@@ -166,6 +166,30 @@ def test_what_differences_save_is_what_the_report_says_under_a_target_that_fuses
     assert saved <= cost.before - cost.after + 1e-6
 
 
+BRANCH = """g (float[2] x, bool c) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] p) { a = Neg(x) p = Neg(a) },
+                else_branch = e () => (float[2] q) { q = Exp(x) }> }"""
+
+
+def test_a_branch_that_hands_on_a_tensor_rests_on_the_law_that_found_it() -> None:
+    explanation = optimized(BRANCH).explain()
+    (difference,) = explanation.differences
+    assert (difference.within, [law.key for law in difference.laws]) == (
+        ("If of y",),
+        ["elementwise.involution"],
+    )
+    assert NO_LAW not in str(explanation)
+
+
+def test_weights_are_part_of_the_difference_that_reads_them() -> None:
+    result = optimized(CASES["a scale behind a convolution"][0])
+    for name in ("w", "k", "w.folded"):
+        assert [entry.gives for entry in result.explain(name).differences] == [("y",)]
+    assert "x is an input of the model" in str(result.explain("x"))
+    kept = optimized("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul(x, w) }")
+    assert "w is a constant of the model, as it was" in str(kept.explain("w"))
+
+
 def test_names_that_break_lines_are_escaped() -> None:
     model = parser.parse_model(HEAD + "g (float[4] x) => (float[4] y) { a = Neg(x) b = Neg(a) y = Exp(b) }")
     model.graph.node[0].output[0] = model.graph.node[1].input[0] = "a\n<b>"

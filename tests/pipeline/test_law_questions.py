@@ -119,6 +119,36 @@ def test_what_became_of_a_law_in_other_cases(
     assert (answer.verdict, reason in " ".join(str(answer).split())) == (verdict, True), str(answer)
 
 
+INVERSE = "g (float[2] x) => (float[2] y) { a = Neg(x) p = Neg(a) y = Exp(p) }"
+INVERSE_INSIDE = """g (float[2] x, bool c) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] p) { a = Neg(x) p = Neg(a) },
+                else_branch = e () => (float[2] q) { q = Exp(x) }> }"""
+
+
+@pytest.mark.parametrize("text", [INVERSE, INVERSE_INSIDE])
+@pytest.mark.parametrize("at", [None, "p", "a"])
+def test_a_law_that_only_joined_is_used_where_the_result_rests_on_it(text: str, at: str | None) -> None:
+    answer = asked("elementwise.involution", text, at)
+    assert answer.verdict == "used"
+    assert [place.tensor for place in answer.places] == ["p"]
+
+
+def test_names_of_the_result_are_places_as_well() -> None:
+    of = saturated(
+        CONV.replace("w)", "x2)").replace("<", "<float[1,1,3,3] w = {1,2,3,4,5,6,7,8,9}, ")
+        + "{ c = Conv(x, w) y = Mul(c, k) }"
+    )
+    for name in ("y.conv", "w.folded", "c"):
+        assert of.explain(node=name).differences
+    for name in ("y.conv", "w.folded", "y"):
+        assert of.explain_law("convolution.scale_after_conv", at=name).verdict == "used"
+
+
+def test_a_ruleset_is_answered_with_its_laws() -> None:
+    with pytest.raises(UnknownLawError, match=r"'transpose' is a ruleset: say one of its laws: transpose\."):
+        saturated(RELU).explain_law("transpose")
+
+
 def test_where_the_price_declined_it_says_by_how_much() -> None:
     text = """g (float[1,3,8,8] x) => (float[1,4,8,8] y) <float[4,3,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12}> {
         t = Transpose<perm = [0, 2, 3, 1]>(x) r = Relu(t) u = Transpose<perm = [0, 3, 1, 2]>(r)

@@ -7,6 +7,8 @@ import pickle
 import re
 import shutil
 import subprocess
+from collections import Counter
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from egraph_opt import optimize
 from egraph_opt.cli import app
 from egraph_opt.pipeline.compared_models import compared_page
 from egraph_opt.pipeline.result import Result
+from egraph_opt.report.diff_view import MOST_BOXES
 
 EVIL = "</script><b onclick='x'>\n&amp;"
 
@@ -87,6 +90,13 @@ def test_the_picture_has_both_graphs_and_what_came_of_what(page: str) -> None:
     assert {end for edge in view["edges"] for end in edge[:2]} <= ids
 
 
+def test_there_is_a_size_for_each_round_and_one_for_the_end(result: Result) -> None:
+    saturation = result.report.saturation
+    assert saturation.rounds > 1
+    assert len(saturation.by_round) == saturation.rounds + 1
+    assert saturation.by_round[-1] == saturation.nodes
+
+
 def test_a_report_of_another_process_has_figures_only(result: Result) -> None:
     copy = pickle.loads(pickle.dumps(result.report))
     assert copy == result.report
@@ -144,6 +154,41 @@ def outcome(page: str, folder: Path) -> dict[str, Any]:
     assert found is not None, shown[-2000:]
     answer: dict[str, Any] = json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&"))
     return answer
+
+
+def many_changes() -> str:
+    """The page of a chain of 3,000 nodes of which every third changed: 2,000 boxes."""
+    before, after = model(1000), model(1000)
+    for k in range(1000):
+        after.graph.node[3 * k + 2].op_type = "Tanh"
+    return compared_page("two", ir.from_proto(before), ir.from_proto(after))
+
+
+def test_neighbouring_boxes_are_groups_where_there_are_many() -> None:
+    boxes = embedded(many_changes())["boxes"]
+    members = Counter(box["group"] for box in boxes)
+    assert len(boxes) == 2000
+    assert "" not in members
+    assert 200 < len(members) <= MOST_BOXES
+    assert max(members.values()) == 7
+    assert {
+        box["group"] for box in embedded(compared_page("one", *[ir.from_proto(model())] * 2))["boxes"]
+    } == {""}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js here")
+def test_two_thousand_boxes_are_drawn_in_groups_and_a_picture_that_fails_says_so(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(many_changes(), encoding="utf-8")
+    script, own = Path(__file__).with_name("page_in_node.js"), resources.files("egraph_opt.report") / "page"
+    command = ["node", str(script), str(tmp_path / "page.html"), str(own), "scale7"]
+    found = json.loads(
+        subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
+    )
+    assert (found["failed"], found["drawn"], found["groups"], found["afterOpen"]) == ("", 286, 286, 292)
+    assert (found["printed"], found["closed"]) == (True, True)  # what is folded is open while it is printed
+    assert (str(found["status"]).startswith("1 of 111"), found["chosen"]) == (True, 1)
+    assert "cannot be drawn" in found["allFailed"]
+    assert found["again"] == 286
 
 
 @pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")

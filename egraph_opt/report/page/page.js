@@ -6,14 +6,41 @@
   const nodes = new Map(view.nodes.map((node) => [node.id, node]));
   for (const node of view.nodes) boxes.get(node.box).nodes.push(node);
   const opened = new Set(view.boxes.filter((box) => box.opened).map((box) => box.id));
+  // Above some hundred boxes, neighbours are a group, which is drawn as one until it is opened.
+  const groups = new Map();
+  for (const box of view.boxes) {
+    if (!box.group) continue;
+    if (!groups.has(box.group)) groups.set(box.group, []);
+    groups.get(box.group).push(box);
+  }
+  const openedGroups = new Set();
+  const failed = document.getElementById("failed");
   const list = document.getElementById("list");
   const status = document.getElementById("found");
 
   // A closed box is one node; an open one holds its nodes.
-  const shownAs = (id) => (opened.has(nodes.get(id).box) ? id : nodes.get(id).box);
+  const boxShown = (id) => {
+    const { group } = boxes.get(id);
+    return group && !openedGroups.has(group) ? group : id;
+  };
+  const shownAs = (id) => {
+    const { box } = nodes.get(id);
+    return boxShown(box) === box && opened.has(box) ? id : boxShown(box);
+  };
+  const reveal = (box) => {
+    if (boxes.get(box).group) openedGroups.add(boxes.get(box).group);
+    opened.add(box);
+  };
   const elements = () => {
     const made = [];
+    for (const [id, members] of groups) {
+      if (openedGroups.has(id)) continue;
+      const changes = members.filter((box) => box.difference >= 0).length;
+      const label = `${members.length} boxes, ${changes} ${changes === 1 ? "difference" : "differences"}`;
+      made.push({ data: { id, label }, classes: `box group ${changes ? "changed" : "same"} closed` });
+    }
     for (const box of boxes.values()) {
+      if (boxShown(box.id) !== box.id) continue;
       const kind = box.difference >= 0 ? "changed" : "same";
       const open = opened.has(box.id);
       made.push({ data: { id: box.id, label: box.label }, classes: `box ${kind} ${open ? "open" : "closed"}` });
@@ -55,8 +82,19 @@
 
   const draw = (focus) => {
     graph.elements().remove();
-    graph.add(elements());
-    graph.layout({ name: "dagre", rankDir: "TB", nodeSep: 18, rankSep: 28, animate: false, fit: !focus, padding: 20 }).run();
+    failed.hidden = true;
+    const made = elements();
+    try {
+      graph.add(made);
+      graph.layout({ name: "dagre", rankDir: "TB", nodeSep: 18, rankSep: 28, animate: false, fit: !focus, padding: 20 }).run();
+    } catch (error) {
+      graph.elements().remove();
+      failed.textContent = `The picture cannot be drawn with so much open (${error.message}): Close all draws it again. `
+        + "The list says the same as text.";
+      failed.hidden = false;
+      if (focus) explain(focus);
+      return;
+    }
     if (focus) choose(focus);
     else start();
   };
@@ -87,7 +125,7 @@
   };
 
   const choose = (id) => {
-    const shown = nodes.has(id) ? shownAs(id) : id;
+    const shown = nodes.has(id) ? shownAs(id) : boxShown(id);
     graph.elements(".chosen").removeClass("chosen");
     const element = graph.getElementById(shown);
     element.addClass("chosen");
@@ -103,7 +141,10 @@
   graph.on("tap", "node", (event) => {
     const id = event.target.id();
     if (nodes.has(id)) choose(id);
-    else toggle(id);
+    else if (groups.has(id)) {
+      openedGroups.add(id);
+      draw(groups.get(id)[0].id);
+    } else toggle(id);
   });
 
   for (const entry of document.querySelectorAll("#list > details > summary")) {
@@ -112,7 +153,7 @@
       const box = view.boxes.find((one) => one.difference === number);
       if (box && !entry.parentElement.open) {
         graph.elements(".chosen").removeClass("chosen");
-        const element = graph.getElementById(box.id).addClass("chosen");
+        const element = graph.getElementById(boxShown(box.id)).addClass("chosen");
         graph.animate({ center: { eles: element }, duration: 0 });
       }
     });
@@ -124,7 +165,7 @@
     if (!hits.length) return;
     position = (position + 1) % hits.length;
     const node = nodes.get(hits[position]);
-    if (!opened.has(node.box)) { opened.add(node.box); draw(node.id); } else choose(node.id);
+    if (shownAs(node.id) !== node.id) { reveal(node.box); draw(node.id); } else choose(node.id);
     status.textContent = `${position + 1} of ${hits.length}: ${node.text}`;
   };
   search.addEventListener("input", () => {
@@ -141,7 +182,8 @@
 
   const setAll = (open) => {
     opened.clear();
-    if (open) for (const box of boxes.keys()) opened.add(box);
+    openedGroups.clear();
+    if (open) for (const box of boxes.keys()) reveal(box);
     draw();
   };
   document.getElementById("open").addEventListener("click", () => setAll(true));
@@ -157,6 +199,17 @@
     else if (event.key === "-") graph.zoom(graph.zoom() / 1.3);
   });
 
+  // What is folded is not printed: all differences open for that, and close again as they were.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("#list > details:not([open])")];
+    for (const entry of folded) entry.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const entry of folded) entry.open = false;
+    folded = [];
+  });
+
+  window.egraphOpt = { graph, choose, next, opened, openedGroups };
   draw();
-  window.egraphOpt = { graph, choose, next, opened };
 })();

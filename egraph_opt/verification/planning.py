@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from egraph_opt.verification.budget import LEAST_SECONDS, BudgetError, RunBudget
@@ -67,6 +68,7 @@ class PlanSearch:
     seed: int = 0
     assume: Ranges | None = None
     budget: RunBudget = field(default_factory=RunBudget)
+    draw: Callable[..., dict[str, Value]] | None = None
     error: str = field(default="", init=False)
     too_large: list[OutOfMemoryError] = field(default_factory=list, init=False)
 
@@ -127,13 +129,12 @@ class PlanSearch:
                 raise OutOfMemoryError(beyond) if too_large else BudgetError(beyond)
             self.error = self.error or beyond
             return False
-        feeds = random_inputs(
-            self.specs,
+        feeds = (self.draw or partial(random_inputs, self.specs))(
             seed=self.seed,
             sizes=sizes,
             distribution=distribution,
             integers=integers,
-            assume=self.assume,
+            assume=self.assume or {},
             rank=rank,
         )
         try:

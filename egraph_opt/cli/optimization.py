@@ -192,6 +192,7 @@ def optimize(
             raise errors.OutputError("-: one thing is written to stdout: name another file for the report")
         for page in (report, html, certificate):
             _check_files(source, written, page, in_place)
+        _check_different([report, html, certificate])
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.cost.registry import cost_model
         from egraph_opt.laws.exactness import exactness_named
@@ -249,7 +250,7 @@ def optimize(
         elif written is not None:
             result.save(written, in_place=in_place)
         if html is not None:
-            write_text(html, result.report.to_html(), source, written, report)
+            write_text(html, result.report.to_html(), source, written)
         if certificate is not None:
             result.certificate().save(certificate)
         if report is not None and report != STDOUT:
@@ -334,6 +335,15 @@ def _check_files(source: Path, target: Path | None, report: Path | None, in_plac
             raise errors.OutputError(f"{report}: the report cannot be written there")
         if report.resolve() in [path.resolve() for path in (source, target) if path is not None]:
             raise errors.OutputError(f"{report}: the report would overwrite a model")
+
+
+def _check_different(pages: list[Path | None]) -> None:
+    """Two pages may go into one stream, and not into one file."""
+    from egraph_opt.model.streams import is_stream
+
+    files = [page.resolve() for page in pages if page is not None and not is_stream(page)]
+    for page in {file for file in files if files.count(file) > 1}:
+        raise errors.OutputError(f"{page}: two things would be written there: name another file for one")
 
 
 def _json(report: dict[str, object]) -> str:

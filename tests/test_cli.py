@@ -70,6 +70,22 @@ def test_a_model_is_optimized_and_written(model: Path, tmp_path: Path) -> None:
     assert "\x1b" not in result.stdout
 
 
+def test_pages_may_go_into_one_stream_and_not_into_one_file(model: Path, tmp_path: Path) -> None:
+    target, page = tmp_path / "out.onnx", tmp_path / "page"
+    arguments = ("optimize", model, target, "--cost", "nodes", "--no-verify", "-q")
+    streams = ("--report", "/dev/null", "--html", "/dev/null")
+    assert run(*arguments, *streams).exit_code == 0
+    assert run(*arguments[:2], "/dev/null", *arguments[3:], *streams).exit_code == 0
+    target.unlink()
+    for one, other in (("--report", "--html"), ("--html", "--certificate")):
+        refused = run(*arguments, one, page, other, page)
+        assert refused.exit_code == 2
+        assert error_line(refused).endswith(
+            "page: two things would be written there: name another file for one"
+        )
+    assert sorted(tmp_path.iterdir()) == [model]
+
+
 def piped(*arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "egraph_opt.cli", *map(str, arguments)]
     return subprocess.run(command, input=given, capture_output=True, check=False)

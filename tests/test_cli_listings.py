@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from onnx import parser
 from typer.testing import CliRunner, Result
 
-from egraph_opt.cli import app
+from egraph_opt.cli import app, optimization
+from egraph_opt.cli import explain as explaining
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.rebuild.legalization import legalizations
 
@@ -106,3 +108,63 @@ def test_explain_says_what_was_done_and_what_became_of_a_law(tmp_path: Path) -> 
     assert run("explain", path, "--node", "nowhere").exit_code == 2
     assert run("explain", path, "--law", "elementwise.no_law").exit_code == 2
     assert run("explain", path, "--at", "a").exit_code == 2
+
+
+OF_FILES = {
+    "in_place",
+    "report",
+    "html",
+    "certificate",
+    "quiet",
+    "verbose",
+    "dry_run",
+    "no_metadata",
+    "target",
+}
+OF_CHECKS = {"no_verify", "strict", "measure", "measure_best", "runner", "runner_journal"}
+
+
+def test_explain_takes_all_options_of_optimize_that_decide_the_result() -> None:
+    """Declared alike, so that what is explained is what the user got."""
+    optimize, explain = (
+        inspect.signature(command).parameters for command in (optimization.optimize, explaining.explain)
+    )
+    deciding = optimize.keys() - OF_FILES - OF_CHECKS - {"source"}
+    assert deciding <= explain.keys()
+    for name in deciding:
+        assert optimize[name].annotation == explain[name].annotation
+        assert optimize[name].default == explain[name].default
+
+
+@pytest.mark.parametrize(
+    ("options", "headline"),
+    [
+        ([], "optimized: 5 -> 2 nodes"),
+        (["--assume", "x=0..1"], "optimized: 5 -> 1 node"),
+        (["--exactness", "bitwise"], "optimized: 5 -> 3 nodes"),
+        (["--opset", "18", "--input-shape", "x:2,4", "--cost", "flops"], "40 -> 16 flop"),
+        (["--sizes", "x:1,64", "--cost", "bytes"], "5,232 -> "),
+    ],
+)
+def test_explain_explains_what_optimize_makes_with_the_same_options(
+    options: list[str], headline: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 4] x) => (float[N, 4] y)
+        <float[4] c = {1.1, 2.3, 3.7, 0.9}, float[4] k = {5.3, 1.7, 3.1, 0.3}>
+        { a = Relu(x) b = Mul(a, c) d = Mul(b, k) e = Neg(d) y = Neg(e) }"""
+    onnx.save(parser.parse_model(text), path)
+    said = json.loads(run("explain", path, "--json", *options).stdout)["headline"]
+    assert headline in said
+    made = run("optimize", path, "--dry-run", "--no-verify", "-q", *options).stdout
+    assert made == f"{path}: {said}\n"
+
+
+def test_options_that_choose_a_graph_are_not_for_one_law(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Neg(x) }'
+    onnx.save(parser.parse_model(text), path)
+    for options in (["--objective", "memory"], ["--memory-limit", "1MiB"], ["--sizes", "x:1,64"]):
+        refused = run("explain", path, "--law", "elementwise.square", *options)
+        assert (refused.exit_code, "is not for --law" in refused.stderr) == (2, True)
+    assert run("explain", path, "--law", "elementwise.square", "--assume", "N=1..8").exit_code == 0

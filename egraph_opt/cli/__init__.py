@@ -29,7 +29,7 @@ from egraph_opt.cli import (
     tune,
 )
 from egraph_opt.cli.application import app, exit_code
-from egraph_opt.cli.optimization import parse_assumption
+from egraph_opt.cli.options import parse_assumption
 
 
 def main() -> None:

@@ -314,13 +314,13 @@ def write_text(path: Path, text: str, *models: Path | None) -> None:
     What the command prints behind what it has written to stdout goes to stderr.
 
     Raises:
-        OutputError: it cannot be written, or is one of the models.
+        OutputError: it cannot be written, or is one of the models; a stream is none.
     """
     from egraph_opt.model.files import write_whole
-    from egraph_opt.model.streams import is_stdout
+    from egraph_opt.model.streams import is_stdout, is_stream
 
     known = [model.resolve() for model in models if model is not None]
-    if not is_stdout(path) and path.resolve() in known:
+    if not is_stream(path) and path.resolve() in known:
         raise errors.OutputError(f"{path}: would overwrite a model")
     write_whole(path, text.encode())
     if is_stdout(path):

@@ -96,9 +96,11 @@ def merge(
 ) -> None:
     """Take over what another file has and this one lacks."""
     with _opened() as store:
-        if not source.is_file():
-            raise errors.OutputError(f"{source}: there is no such file")
         try:
+            if not source.is_file():
+                there = "is a directory" if source.is_dir() else "is no regular file"
+                what = there if source.exists() else "there is no such file"
+                raise errors.OutputError(f"{source}: {what}")
             count = store.merge(source)
         except (sqlite3.Error, ValueError, OSError) as error:
             raise errors.OutputError(f"{source}: {error}") from error

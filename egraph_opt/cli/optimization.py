@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -35,32 +35,35 @@ from egraph_opt.cli.application import (
     wrapped,
     write_text,
 )
+from egraph_opt.cli.options import (
+    AssumeOption,
+    ExactnessOption,
+    ExtractorOption,
+    FoldQuantizedOption,
+    InputShapeOption,
+    LawsOption,
+    LimitMemoryOption,
+    LimitNodesOption,
+    LimitSecondsOption,
+    MemoryLimitOption,
+    ObjectiveOption,
+    OpsetOption,
+    SeedOption,
+    SizesOption,
+    assumptions_of,
+    input_shapes_of,
+    limits_of,
+    objective_of,
+    sizes_of,
+)
 from egraph_opt.cli.which_cost import as_text
 from egraph_opt.cost import DEFAULT_COST
-from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.foreign_text import printable_json
 from egraph_opt.imports import load_onnx_ir
 from egraph_opt.model.streams import STDIO as STDOUT
 from egraph_opt.model.streams import is_stdout
 
-if TYPE_CHECKING:
-    from egraph_opt.model.input_shapes import Sizes
-
-
 FIRST_TIME = "nodes are timed on this machine, which takes 20 to 140 s the first time; what was timed is kept"
-
-
-def parse_assumption(text: str) -> tuple[str, Assumption]:
-    """`NAME=VALUE`, `NAME=LO..HI` or `NAME=K*` for a multiple, as name and what is said of it."""
-    name, _, value = text.rpartition("=")
-    said = parsed(value)
-    if not name or said is None or not said.low <= said.high:
-        raise typer.BadParameter(
-            f"{text!r} is not NAME=VALUE, NAME=LO..HI with two numbers in order, or NAME=32*, NAME=32*..640*"
-            " for multiples of 32",
-            param_hint="--assume",
-        )
-    return name, said
 
 
 @app.command(
@@ -78,66 +81,20 @@ def optimize(
     cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     rewrites: RewritesOption = None,
-    exactness: Annotated[
-        str,
-        typer.Option(
-            metavar="bitwise|finite|real",
-            help="Keep every bit, every element up to rounding where all is finite, or what is equal in real"
-            " arithmetic.",
-        ),
-    ] = "real",
-    laws: Annotated[
-        str, typer.Option(metavar="all|proved", help="All laws, or none but those proved for all sizes.")
-    ] = "all",
+    exactness: ExactnessOption = "real",
+    laws: LawsOption = "all",
     load: LoadOption = None,
-    objective: Annotated[
-        str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
-    ] = "cost",
-    memory_limit: Annotated[
-        str | None,
-        typer.Option(metavar="BYTES", help="The cheapest that needs at most so much at its peak: 512MiB."),
-    ] = None,
-    extractor: Annotated[
-        str, typer.Option(metavar="NAME", help="How to choose: auto, draft, exact, ilp, greedy-dag, tree.")
-    ] = "auto",
-    limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
-    limit_seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="End all within S seconds (60): the best so far.")
-    ] = None,
-    limit_memory: Annotated[
-        str | None,
-        typer.Option(metavar="BYTES", help="Allocate at most this: 4GiB (three quarters of what is free)."),
-    ] = None,
-    fold_quantized: Annotated[
-        bool, typer.Option("--fold-quantized", help="Make quantized weights wider where that saves nodes.")
-    ] = False,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=LO..HI",
-            help="Bounds of an input or a symbolic dim, or NAME=32* for a multiple, within which the result"
-            " is right; may be repeated.",
-        ),
-    ] = None,
-    input_shape: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME:1,3,320,320",
-            help="The shape that an input gets in OUT, with ? for a dim that stays as it is, or sizes by"
-            " name: NAME:batch=1,height=320; may be repeated.",
-        ),
-    ] = None,
-    sizes: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME:1x320,4x640",
-            help="Several sizes of the symbolic dims of an input that the choice is for, in their order;"
-            " 4x640@3 counts three times; may be repeated for other inputs.",
-        ),
-    ] = None,
-    opset: Annotated[
-        int | None, typer.Option(metavar="N", help="Convert the model to this opset first.")
-    ] = None,
+    objective: ObjectiveOption = "cost",
+    memory_limit: MemoryLimitOption = None,
+    extractor: ExtractorOption = "auto",
+    limit_nodes: LimitNodesOption = None,
+    limit_seconds: LimitSecondsOption = None,
+    limit_memory: LimitMemoryOption = None,
+    fold_quantized: FoldQuantizedOption = False,
+    assume: AssumeOption = None,
+    input_shape: InputShapeOption = None,
+    sizes: SizesOption = None,
+    opset: OpsetOption = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare outputs.")] = False,
     strict: Annotated[
@@ -174,7 +131,7 @@ def optimize(
     no_metadata: Annotated[
         bool, typer.Option("--no-metadata", help="Write no laws and original nodes into OUT.")
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
+    seed: SeedOption = 0,
 ) -> None:
     """Optimize a model and write the result."""
     if sizes and certificate is not None:
@@ -185,33 +142,25 @@ def optimize(
         raise typer.BadParameter("the file to write is missing; --dry-run writes none", param_hint="OUT")
     written = None if dry_run else STDOUT if is_stdout(target) else target
     report, html = (STDOUT if is_stdout(page) else page for page in (report, html))
-    assumptions = dict(parse_assumption(text) for text in assume or [])
+    assumptions = assumptions_of(assume)
     names = names_of(rewrites)
     load_onnx_ir()
     with errors_as_lines():
-        wanted = _objective(objective, memory_limit)
-        shapes, several = _input_shapes(input_shape), _sizes(sizes)
+        wanted = objective_of(objective, memory_limit)
+        shapes, several = input_shapes_of(input_shape), sizes_of(sizes)
         if [written, report, html].count(STDOUT) > 1:
             raise errors.OutputError("-: one thing is written to stdout: name another file for the report")
         for page in (report, html, certificate):
             _check_files(source, written, page, in_place)
+        _check_different([report, html, certificate])
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.cost.registry import cost_model
         from egraph_opt.laws.exactness import exactness_named
-        from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
 
         all_imported()
         load_files(load)
-        from egraph_opt.memory.objective import parse_bytes
-
-        limits = Limits(fold_quantized=fold_quantized)
-        if limit_nodes is not None:
-            limits = replace(limits, nodes=limit_nodes)
-        if limit_seconds is not None:
-            limits = replace(limits, seconds=limit_seconds)
-        if limit_memory is not None:
-            limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
+        limits = limits_of(limit_nodes, limit_seconds, limit_memory, fold_quantized)
         model = cost_model(cost_of(cost, set_))
         timer = None
         if runner is not None:
@@ -231,7 +180,7 @@ def optimize(
                 limits=limits,
                 extractor=extractor,
                 objective=wanted,
-                assume=assumptions or None,
+                assume=assumptions,
                 input_shapes=shapes,
                 opset=opset,
                 verify=not no_verify,
@@ -252,7 +201,7 @@ def optimize(
         elif written is not None:
             result.save(written, in_place=in_place)
         if html is not None:
-            write_text(html, result.report.to_html(), source, written, report)
+            write_text(html, result.report.to_html(), source, written)
         if certificate is not None:
             result.certificate().save(certificate)
         if report is not None and report != STDOUT:
@@ -291,38 +240,6 @@ def _print_bytes(data: bytes) -> None:
         raise errors.OutputError(f"stdout: cannot be written: {error.strerror or error}") from error
 
 
-def _input_shapes(texts: list[str] | None) -> dict[str, Sizes]:
-    from egraph_opt.model.input_shapes import parse_input_shape
-
-    found: dict[str, Sizes] = {}
-    for name, sizes in map(parse_input_shape, texts or []):
-        if name in found:
-            raise errors.InputShapeError(f"--input-shape: {name or 'the input'!r} has two shapes")
-        found[name] = sizes
-    return found
-
-
-def _sizes(texts: list[str] | None) -> dict[str, str] | None:
-    found: dict[str, str] = {}
-    for text in texts or ():
-        name, _, said = text.rpartition(":")
-        if name in found:
-            raise errors.InputShapeError(f"--sizes: {name or 'the input'!r} has sizes twice")
-        found[name] = said
-    return found or None
-
-
-def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
-    """The objective of two options, of which only one may be given."""
-    from egraph_opt.memory.objective import parse_bytes
-
-    if limit is None:
-        return name
-    if name != "cost":
-        raise errors.ObjectiveError(f"--memory-limit is for --objective cost, not for {name!r}")
-    return "cost", parse_bytes(limit)
-
-
 def _check_files(source: Path, target: Path | None, report: Path | None, in_place: bool) -> None:
     """What can be known to go wrong at the end is said at the start."""
     from egraph_opt.model.streams import is_stream
@@ -337,6 +254,15 @@ def _check_files(source: Path, target: Path | None, report: Path | None, in_plac
             raise errors.OutputError(f"{report}: the report cannot be written there")
         if report.resolve() in [path.resolve() for path in (source, target) if path is not None]:
             raise errors.OutputError(f"{report}: the report would overwrite a model")
+
+
+def _check_different(pages: list[Path | None]) -> None:
+    """Two pages may go into one stream, and not into one file."""
+    from egraph_opt.model.streams import is_stream
+
+    files = [page.resolve() for page in pages if page is not None and not is_stream(page)]
+    for page in {file for file in files if files.count(file) > 1}:
+        raise errors.OutputError(f"{page}: two things would be written there: name another file for one")
 
 
 def _json(report: dict[str, object]) -> str:

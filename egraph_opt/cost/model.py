@@ -27,6 +27,9 @@ DEFAULT_LEADING = 1
 DEFAULT_LENGTH = 128
 """What any other symbol stands for, unless another is given."""
 
+MOST_ELEMENTS = 2**23
+"""Of an input at sizes that nobody has given: four dims of 128 each are a tensor that no model gets."""
+
 KERNEL_DOMAIN = "cann"
 """The domain of kernels of a profile that no ONNX operator stands for, such as Ascend's TransData."""
 
@@ -316,6 +319,8 @@ def default_points(
 ) -> dict[str, int]:
     """The numbers at which symbols are priced: `given` first, 1 for a leading dim of an input, else 128.
 
+    Of inputs that would have more than `MOST_ELEMENTS` the dims of 128 are halved until they have not.
+
     Args:
         graph_inputs: facts of the graph's inputs.
         symbols: further symbols that may occur.
@@ -328,7 +333,8 @@ def default_points(
     {'H': 128, 'N': 1, 'W': 640}
     """
     points: dict[str, int] = {}
-    for fact in graph_inputs:
+    facts = list(graph_inputs)
+    for fact in facts:
         for axis, dim in enumerate(fact.shape or ()):
             names = symbolic.symbols(dim) if isinstance(dim, str) else frozenset()
             for name in names:
@@ -337,4 +343,17 @@ def default_points(
     for name in symbols:
         points.setdefault(name, DEFAULT_LENGTH)
     points.update(given or {})
+    for fact in facts:
+        inner = _symbols(fact) - (given or {}).keys()
+        while elements_at(fact, points) > MOST_ELEMENTS and any(points[name] > 1 for name in inner):
+            points |= {name: max(points[name] // 2, 1) for name in inner}
     return dict(sorted(points.items()))
+
+
+def _symbols(fact: Fact) -> set[str]:
+    return {name for dim in fact.shape or () if isinstance(dim, str) for name in symbolic.symbols(dim)}
+
+
+def elements_at(fact: Fact, at: Mapping[str, int]) -> int:
+    """How many elements a tensor has at some sizes of its dims; a dim that is not known counts as 1."""
+    return math.prod(1 if (size := _number(dim, at)) is None else size for dim in fact.shape or ())

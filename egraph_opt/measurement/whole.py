@@ -29,7 +29,13 @@ from egraph_opt.verification.sizes import candidates
 
 
 def feeds_for(
-    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int], *, seed: int = 0, search: bool = True
+    model: onnx.ModelProto,
+    session: Any,
+    sizes: Mapping[str, int],
+    *,
+    seed: int = 0,
+    search: bool = True,
+    end: float = math.inf,
 ) -> tuple[Feeds, Mapping[str, int]]:
     """An array per input, and the sizes that symbolic dims have in them.
 
@@ -38,6 +44,7 @@ def feeds_for(
         session: of a runtime, that runs it.
         sizes: of symbolic dims; others are looked for where it does not run on these.
         search: look for others.
+        end: when to stop looking, as `time.monotonic` has it.
 
     Raises:
         ExecutionError: nothing that was tried runs.
@@ -62,7 +69,7 @@ def feeds_for(
         if not search:
             raise
     try:
-        plan = PlanSearch(specs, run, seed).plan()
+        plan = PlanSearch(specs, run, seed, budget=RunBudget(end=end)).plan()
     except BudgetError as error:
         raise ExecutionError(str(error)) from error
     feeds = random_inputs(specs, seed=seed, sizes=plan.sizes[0], integers=plan.integers, rank=plan.rank)
@@ -70,15 +77,17 @@ def feeds_for(
 
 
 def feeds_near(
-    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int]
+    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int], *, end: float = math.inf
 ) -> tuple[Feeds, Mapping[str, int]]:
     """As `feeds_for`; where the model does not run on the sizes, on others, as few of them as possible.
 
     Raises:
         As `feeds_for`.
     """
-    feeds, found = feeds_for(model, session, sizes)
+    feeds, found = feeds_for(model, session, sizes, end=end)
     for name in sorted(name for name in found if name in sizes and found[name] != sizes[name]):
+        if time.monotonic() > end:
+            break
         nearer = {**found, name: sizes[name]}
         try:
             given, ran = feeds_for(model, session, nearer, search=False)

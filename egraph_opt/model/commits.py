@@ -22,7 +22,7 @@ from onnx import ModelProto
 
 from egraph_opt.foreign_text import parsed_json
 from egraph_opt.model.external_data import locations
-from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
+from egraph_opt.model.files import OWN, TOKEN, clear_leftovers, in_place_of, mode_of
 from egraph_opt.model.locks import ending_cleanly, left_over, new_locked_file
 from egraph_opt.model.mapping import mapped_file
 from egraph_opt.model.streams import end_of_links, is_stream, written_through
@@ -46,7 +46,9 @@ class Replacement:
 
 
 @contextmanager
-def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> Iterator[Replacement]:
+def replacing_model(
+    path: Path, *, with_data: bool, keep: frozenset[Path], weights: frozenset[Path] = frozenset()
+) -> Iterator[Replacement]:
     """New files that take the place of a model and its weights when the block ends well, in one step.
 
     A link to a model stays, and its model is replaced, with its weights beside it.
@@ -54,6 +56,8 @@ def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> It
     Args:
         with_data: the new model has weights in a file of their own; not of a stream.
         keep: files that are not removed, though the model at `path` has its weights there: the input's.
+        weights: files of any name that it has its weights in: who may not read them, or the model, may not
+            read the new ones.
     """
     path = end_of_links(path)
     if is_stream(path):
@@ -66,7 +70,8 @@ def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> It
         data = None
         try:
             with in_place_of(path) as (file, temporary):
-                data = _new_data_file(path) if with_data else None
+                mode = mode_of(path, *weights, *(path.parent / name for name in old))
+                data = _new_data_file(path, mode | OWN) if with_data else None
                 name = Path(data.name).name if data is not None else ""
                 journal = temporary.with_suffix(_JOURNAL)
                 if name or old:
@@ -75,6 +80,7 @@ def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> It
                 if data is not None:
                     data.flush()
                     os.fsync(data.fileno())
+                    os.chmod(data.name, mode)
         finally:
             if data is not None:
                 data.close()
@@ -106,15 +112,18 @@ def _is_data_name(path: Path, name: str) -> bool:
     return re.fullmatch(rf"{re.escape(path.name)}(\.[0-9]+)?\.data", name) is not None
 
 
-def _new_data_file(path: Path) -> BinaryIO:
-    """`<path>.data`, or the first `<path>.<n>.data` that does not exist; locked."""
+def _new_data_file(path: Path, mode: int) -> BinaryIO:
+    """`<path>.data`, or the first `<path>.<n>.data` that does not exist; locked, with these permissions."""
     number = 0
     while True:
         candidate = path.with_name(f"{path.name}{f'.{number}' if number else ''}.data")
         try:
-            return new_locked_file(candidate)
+            file = new_locked_file(candidate)
         except FileExistsError:
             number += 1
+            continue
+        os.chmod(candidate, mode)
+        return file
 
 
 def _data_files(path: Path) -> list[Path]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import BinaryIO
 
@@ -129,11 +130,12 @@ def in_place_of(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
     temporary = free_name(path.parent, f".{path.name}.", _TEMPORARY)
     file = None
     try:
-        file = new_locked_file(temporary)
+        file, mode = new_locked_file(temporary), mode_of(path)
+        os.chmod(temporary, mode | OWN)
         yield file, temporary
         file.flush()
         os.fsync(file.fileno())
-        os.chmod(temporary, _mode(path))
+        os.chmod(temporary, mode)
         if os.name == "nt":  # where an open file cannot be renamed
             file.close()
         os.replace(temporary, path)
@@ -178,10 +180,15 @@ def write_whole(path: Path, data: bytes) -> None:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _mode(path: Path) -> int:
-    """The permissions of the file that is replaced, or those of any new file."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
+OWN = 0o600
+"""What the owner may do with a file while it is written: what a killed process leaves is removed."""
+
+
+def mode_of(*paths: Path) -> int:
+    """The permissions that all of the files have that are replaced, or those of any new file."""
+    modes = [path.stat().st_mode & 0o777 for path in paths if path.exists()]
+    if modes:
+        return reduce(operator.and_, modes)
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

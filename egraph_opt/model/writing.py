@@ -98,7 +98,8 @@ def write_model(
             raise OutputError(
                 f"{path}: leads to another folder, and its weights have to be beside it: name {target}"
             )
-        with replacing_model(target, with_data=apart, keep=kept) as new:
+        replaced_weights = like.data_files if like.path and _same_file(target, like.path) else frozenset()
+        with replacing_model(target, with_data=apart, keep=kept, weights=replaced_weights) as new:
             if new.weights is None:
                 new.file.write(in_one_file(model, like, proto))
             else:

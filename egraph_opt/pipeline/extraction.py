@@ -297,7 +297,8 @@ def _iterations(
         for size in request.sizes:
             points = size.points
             if has_unknown(following, points):  # of values that laws have made
-                points = true_sizes(named.loaded, following, points, original.limits, request.model.runtime)
+                run = partial(true_sizes, limits=original.limits, runtime=request.model.runtime)
+                points = run(named.loaded, following, points, end=request.deadline)
             sizes.append(replace(size, points=points))
         end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
         asked = replace(request, warm=None, points=sizes[0].points, sizes=tuple(sizes), deadline=end)

@@ -122,6 +122,10 @@ class Limits:
         """When the choice that begins now has to end, where so many seconds were spent before."""
         return time.monotonic() + max(self._chosen(read) - spent, LEAST_CHOICE * self.seconds)
 
+    def run_deadline(self, spent: float) -> float:
+        """When the runs that show sizes have to end, which begin now: by half of what is left."""
+        return time.monotonic() + max((self.seconds - spent) / 2, LEAST_CHOICE * self.seconds)
+
 
 Progress = Callable[[str, float | None], None]
 """Called with a stage's name and how much of it is done."""

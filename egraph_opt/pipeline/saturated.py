@@ -30,7 +30,7 @@ from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.egraph_forms import PricedEgraph
 from egraph_opt.pipeline.extraction import Request, search_limits, unchanged
 from egraph_opt.pipeline.law_questions import LawQuestion
-from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
+from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading, total
 from egraph_opt.pipeline.original import GivenModel, settled
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
@@ -213,8 +213,9 @@ class Saturated:
             ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
-        model, wanted = self._model(cost, assume), objective_of(objective)
         region, clock = self.region, Clock(progress)
+        clock("price" if region is not None and self.limits.seconds else "")
+        model, wanted = self._model(cost, assume), objective_of(objective)
         if region is None or self.limits.seconds == 0:
             return unchanged(self.original, model)
         asked = replace(
@@ -236,15 +237,16 @@ class Saturated:
         self, model: CostModel, assume: Assume, sizes: SizesLike | None = None, clock: Clock | None = None
     ) -> Request:
         """What is asked of a cost model at some sizes."""
-        ranges = self._ranges(assume)
+        ranges, clock = self._ranges(assume), clock or Clock(None)
         found = size_points(self.loaded, sizes, ranges, lambda said: self.points(model, assume, said))
+        clock("")
         return Request(
             model=model,
             objective=objective_of("cost"),
             ranges=ranges,
             points=found[0].points,
             deadline=self._deadline(model, found, clock),
-            end=self._end(),
+            end=time.monotonic() + max(self.limits.seconds - self._spent(clock), 0.0),
             sizes=tuple(found),
         )
 
@@ -314,9 +316,8 @@ class Saturated:
         model = self._model(cost, assume)
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
-        points = self.points(model, assume)
-        sizes = [SizePoint(points, 1.0, {})]
-        deadline = self._deadline(model, sizes)
+        sizes = [SizePoint(self.points(model, assume), 1.0, {})]
+        deadline = self._deadline(model, sizes, Clock(None))
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
@@ -343,17 +344,16 @@ class Saturated:
             self.region.compiled(key_of(model, self.points(model, assume), self.limits.fold_bytes)), found
         )
 
-    def _deadline(self, model: CostModel, sizes: Sequence[SizePoint], clock: Clock | None = None) -> float:
+    def _deadline(self, model: CostModel, sizes: Sequence[SizePoint], clock: Clock) -> float:
         """When a choice that begins now has to end; what a model measures first has a limit of its own."""
-        clock = clock or Clock(None)
         if model.runtime is not None and self.region is not None:
             clock("price")
             prepare(model, self.region, sizes, self.limits.fold_bytes, clock.share)
-        return self.limits.choice_deadline(math.fsum(self.seconds.values()), reading(self.seconds))
+        return self.limits.choice_deadline(self._spent(clock), reading(self.seconds))
 
-    def _end(self) -> float:
-        """When a result whose choice begins now has to be there."""
-        return time.monotonic() + max(self.limits.seconds - math.fsum(self.seconds.values()), 0.0)
+    def _spent(self, *clocks: Clock) -> float:
+        """Seconds of all stages that have ended."""
+        return math.fsum(total(self.seconds, *(clock.seconds for clock in clocks)).values())
 
     def _ranges(self, assume: Assume) -> dict[str, Assumption]:
         return {**self.assume, **assumptions_for(self.loaded, assume)}
@@ -362,12 +362,11 @@ class Saturated:
         """What symbolic dims are priced at: a number by name; `said` is what the user wants of some."""
         region = self.region
         points = points_of(region.inputs if region else (), self._ranges(assume), said)
-        if region is None:
-            return points
         key = (model.runtime, tuple(points.items()))
-        if key not in self._sizes:
-            self._sizes[key] = true_sizes(self.loaded, region, points, self.limits, model.runtime)
-        return self._sizes[key]
+        if region is not None and key not in self._sizes:
+            end = self.limits.run_deadline(self._spent())
+            self._sizes[key] = true_sizes(self.loaded, region, points, self.limits, model.runtime, end=end)
+        return self._sizes.get(key, points)
 
     def alternatives(
         self,

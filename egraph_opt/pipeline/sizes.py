@@ -7,8 +7,11 @@ are seen with their branches in their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +19,7 @@ from typing import Any
 import onnx
 from onnx import helper
 
-from egraph_opt.cost.model import default_points
+from egraph_opt.cost.model import default_points, elements_at
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.assumption import Assumptions, part_of
 from egraph_opt.facts.fact import Dim, Fact, Shape
@@ -141,6 +144,9 @@ PLAIN = OrtRuntime(level="disable")
 MOST_OPERATIONS, MOST_CONSTANTS = 3e10, 2**28
 """Of a model that is run for its sizes where no price is measured: some seconds, and 256 MiB of weights."""
 
+MOST_ELEMENTS, A_SECOND = 2**26, 2**22
+"""Of its inputs in all, and for each second of the limit: they are drawn, and sent between processes."""
+
 
 def true_sizes(
     loaded: LoadedModel,
@@ -148,20 +154,28 @@ def true_sizes(
     points: Mapping[str, int],
     limits: Limits,
     runtime: Runtime | None = None,
+    *,
+    end: float = math.inf,
 ) -> Mapping[str, int]:
     """Numbers for symbolic dims at which the model runs, with those of inner values, as a run has them.
 
     Without a runtime, in which prices are measured, only where a run takes little: else those given.
+
+    Args:
+        end: when the runs have to end, as `time.monotonic` has it.
     """
     if runtime is not None:
-        return sizes_that_run(loaded, region, points, runtime)
+        return sizes_that_run(loaded, region, points, runtime, end=end)
     asks = any(not name.startswith("?") for name in points) or has_unknown(region, points)
     if not asks or constant_bytes(loaded.model.graph) > MOST_CONSTANTS:
+        return points
+    drawn = sum(elements_at(fact, points) for fact in region.inputs)
+    if drawn > min(MOST_ELEMENTS, A_SECOND * limits.seconds):
         return points
     needs = run_needs(region, points, {})
     if needs.operations > MOST_OPERATIONS or needs.bytes > limits.memory().left:
         return points
-    return sizes_that_run(loaded, region, points, PLAIN)
+    return sizes_that_run(loaded, region, points, PLAIN, end=end)
 
 
 def has_unknown(region: Region, points: Mapping[str, int]) -> bool:
@@ -170,37 +184,64 @@ def has_unknown(region: Region, points: Mapping[str, int]) -> bool:
 
 
 def sizes_that_run(
-    loaded: LoadedModel, region: Region, points: Mapping[str, int], runtime: Runtime
+    loaded: LoadedModel, region: Region, points: Mapping[str, int], runtime: Runtime, *, end: float = math.inf
 ) -> dict[str, int]:
     """Numbers for symbolic dims at which a model runs: those given if it does, with those of inner values.
 
-    Those given where it cannot be run at all.
+    Those given where it cannot be run at all, or not by the `end`.
     """
     original = loaded.runnable()
     try:
-        feeds, sizes = apart(_feeds, original, dict(points), runtime, seconds=SECONDS)
+        feeds, sizes = _fed(original, points, runtime, end)
         found = {name: sizes.get(name, number) for name, number in points.items()}
-        feeds, found = _without_empty(region, original, feeds, found, runtime=runtime)
+        feeds, found = _without_empty(
+            region, original, feeds, found, run=partial(_fed, runtime=runtime, end=end)
+        )
         proto = to_proto(loaded.model, loaded, embed=False)
     except Exception:  # the runtime raises what it likes, or ends its process
         return dict(points)
     for other in (False, True):
         with suppress(Exception):  # the branch that does not run may not fit these inputs
-            found |= _seen(region, proto, feeds, found, other=other)
+            found |= _seen(region, proto, feeds, found, look=partial(_looked, other=other, end=end))
     # What could not be run is taken to be small: of two branches the one that was seen decides.
     unseen = [dim for part in region.walk() for dims in _unknown(part, found).values() for dim in dims]
     return {name: 1 for dim in unseen if (name := _name(dim)) is not None} | found
 
 
 SECONDS = 30.0
-"""That a model may take to be run for its sizes."""
+"""That a model may take to be run for its sizes, and no more than what is left of the limit."""
+
+
+def _left(end: float) -> float:
+    """Seconds that are left; raises TimeoutError where none are."""
+    left = min(end - time.monotonic(), SECONDS)
+    if left <= 0:
+        raise TimeoutError("the limit of seconds was reached")
+    return left
+
+
+def _fed(
+    original: Path | onnx.ModelProto, points: Mapping[str, int], runtime: Runtime, end: float
+) -> tuple[Feeds, dict[str, int]]:
+    """Inputs on which a model runs, and their sizes; raises whatever the runtime does."""
+    seconds = _left(end)
+    found: tuple[Feeds, dict[str, int]] = apart(
+        *(_feeds, original, dict(points), runtime, seconds), seconds=seconds
+    )
+    return found
+
 
 FACTORS = (1.5, 2.0, 3.0, 4.0)
 """How much larger sizes are tried where inner dims vanish."""
 
 
 def _without_empty(
-    region: Region, original: Path | onnx.ModelProto, feeds: Feeds, found: dict[str, int], *, runtime: Runtime
+    region: Region,
+    original: Path | onnx.ModelProto,
+    feeds: Feeds,
+    found: dict[str, int],
+    *,
+    run: Callable[..., tuple[Feeds, dict[str, int]]],
 ) -> tuple[Feeds, dict[str, int]]:
     """Larger sizes where some inner dim is 0 by its expression, if the model runs at them.
 
@@ -213,7 +254,7 @@ def _without_empty(
         if _emptied(region, larger):
             continue
         with suppress(Exception):  # the runtime raises what it likes
-            given, sizes = apart(_feeds, original, larger, runtime, seconds=SECONDS)
+            given, sizes = run(original, larger)
             if all(sizes.get(name, larger[name]) == larger[name] for name in small):
                 return given, larger
     return feeds, found
@@ -240,30 +281,44 @@ def _dims(region: Region, term: int) -> Iterator[str]:
 
 
 def _feeds(
-    original: Path | onnx.ModelProto, points: dict[str, int], runtime: Runtime
+    original: Path | onnx.ModelProto, points: dict[str, int], runtime: Runtime, seconds: float
 ) -> tuple[Feeds, dict[str, int]]:
-    """Inputs on which a model runs, and their sizes."""
+    """Inputs on which a model runs, and their sizes, looked for so many seconds."""
+    end = time.monotonic() + seconds
     if isinstance(original, Path):
         proto, session = onnx.load(original, load_external_data=False), runtime.session(str(original))
     else:
         proto, session = original, runtime.session(original.SerializeToString())
-    feeds, sizes = feeds_near(proto, session, points)
+    feeds, sizes = feeds_near(proto, session, points, end=end)
     return feeds, dict(sizes)
 
 
 def _seen(
-    region: Region, proto: onnx.ModelProto, feeds: Feeds, known: Mapping[str, int], *, other: bool
+    region: Region,
+    proto: onnx.ModelProto,
+    feeds: Feeds,
+    known: Mapping[str, int],
+    *,
+    look: Callable[..., list[tuple[str, tuple[int, ...]]]],
 ) -> dict[str, int]:
     """Dims of inner values, also in branches (see `with_branches`)."""
     unknown = {name: dims for part in region.walk() for name, dims in _unknown(part, known).items()}
     if not unknown:
         return {}
     found: dict[str, int] = {}
-    for name, shape in apart(_shapes, proto, feeds, list(unknown), other, seconds=SECONDS):
+    for name, shape in look(proto, feeds, list(unknown)):
         for dim, length in zip(unknown[name], shape, strict=False):
             symbol = _name(dim)
             if symbol is not None:
                 found.setdefault(symbol, int(length))
+    return found
+
+
+def _looked(
+    proto: onnx.ModelProto, feeds: Feeds, names: list[str], *, other: bool, end: float
+) -> list[tuple[str, tuple[int, ...]]]:
+    """As `_shapes`, in the process for onnxruntime."""
+    found: list[tuple[str, tuple[int, ...]]] = apart(_shapes, proto, feeds, names, other, seconds=_left(end))
     return found
 
 

@@ -119,6 +119,10 @@ class RunBudget:
         needs = self.needs(sizes)
         return min(LEAST_BYTES + 4 * max(needs.bytes, needs.guessed_bytes), self.bytes)
 
+    def lacks_time(self, runs: float) -> bool:
+        """Whether so many runs more would take longer than what is left, and than a run may take at least."""
+        return runs * self.longest > max(self.end - time.monotonic(), LEAST_SECONDS)
+
     def seconds(self, sizes: Sizes) -> float:
         """How long a run may take."""
         left = max(self.end - time.monotonic(), LEAST_SECONDS, SLOWER * self.longest)

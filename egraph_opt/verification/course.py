@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.branches import branch_cases
-from egraph_opt.verification.budget import BudgetError
+from egraph_opt.verification.budget import LEAST_SECONDS, BudgetError
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
-from egraph_opt.verification.inputs import Distribution, Integers, UnsupportedInputError, random_inputs
+from egraph_opt.verification.inputs import Distribution, Integers, LastDrawn, UnsupportedInputError
 from egraph_opt.verification.interface import Interface
 from egraph_opt.verification.overriding import overrides
 from egraph_opt.verification.planning import Plan, PlanSearch
@@ -35,6 +35,11 @@ class Promise:
     small_integers: bool = False
 
 
+FEWER = "fewer random inputs than usual"
+
+TRIAL = 3.0
+"""How many times as long as a comparison a first trial may take: models are loaded, with all tensors."""
+
 NO_PROMISE = Promise()
 """Models of which nothing is known."""
 
@@ -54,6 +59,19 @@ class Course:
     longest: float = 0.0
     seeds: list[int] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._draw = LastDrawn(self.interface.required)
+        self._latest = max(self.end, time.monotonic() + LEAST_SECONDS)
+
+    def _lacks_time(self, what: str, end: float, runs: float = 1.0) -> bool:
+        """Whether there is none for so many runs more until the end, which is noted."""
+        if time.monotonic() + runs * self.longest <= end:
+            return False
+        note = f"{what}, as the limit of seconds was reached"
+        if note not in self.notes:
+            self.notes.append(note)
+        return True
 
     def verdict(self, inputs: Sequence[Mapping[str, Value]]) -> Verification:
         """Runs the course up to the first mismatch."""
@@ -95,15 +113,19 @@ class Course:
 
     def _search(self, assume: Ranges) -> PlanSearch:
         return PlanSearch(
-            self.interface.required, self.runs.run_original, self.seed, assume, budget=self.runs.budget
+            self.interface.required,
+            self.runs.run_original,
+            self.seed,
+            assume,
+            budget=self.runs.budget,
+            draw=self._draw,
         )
 
     def _random(self, plan: Plan) -> None:
         """Every size at least once, floats normal and uniform in turns."""
         before = self.runs.compared
         for k in range(max(self.count, len(plan.sizes))):
-            if k >= len(plan.sizes) and time.monotonic() + self.longest > self.end:
-                self.notes.append("fewer random inputs than usual, as the limit of seconds was reached")
+            if k >= len(plan.sizes) and self._lacks_time(FEWER, self.end):
                 break
             sizes = plan.sizes[k % len(plan.sizes)]
             uniform = (k + k // len(plan.sizes)) % 2
@@ -150,6 +172,8 @@ class Course:
         for k, (distribution, sizes) in enumerate(probes):
             if self.runs.random or not self.runs.uninformative():
                 return
+            if self._lacks_time(FEWER, self._latest):
+                return
             if k < 2 or sizes != plan.sizes[0]:
                 self._compare(plan, sizes, distribution, self.seed + max(self.count, len(plan.sizes)) + k)
 
@@ -161,6 +185,8 @@ class Course:
         base = self._feeds(plan, plan.sizes[0], distribution, integers, seed=self.seed, case={})
         accepted = 0
         for changed in overrides(self.runs.before, self.interface, self.seed):
+            if self._lacks_time("fewer values of defaults than usual", self._latest):
+                return
             where = f"seed {self.seed}, {len(changed)} defaults overridden"
             accepted += self.runs.compare({**base, **changed}, plan.sizes[0], where, must_reproduce=True)
             # All of them at once comes first; if that runs there is no need for the parts.
@@ -171,7 +197,9 @@ class Course:
 
     def _trials(self, plan: Plan, spent: float) -> None:
         """Odd values, where values are compared at all."""
-        if self.runs.random or self.runs.approximate or time.monotonic() > self.end:
+        if self.runs.random or self.runs.approximate:
+            return
+        if self._lacks_time("no odd values", self.end, TRIAL):
             return
         usual: tuple[Mapping[str, Integers], Distribution] = (plan.integers, "normal")
         names, distribution = usual if self._runs(plan, *usual) else plan.fallback
@@ -232,8 +260,7 @@ class Course:
         case: Ranges,
         absent: Collection[str] = (),
     ) -> dict[str, Value]:
-        return random_inputs(
-            self.interface.required,
+        return self._draw(
             seed=seed,
             sizes=sizes,
             distribution=distribution,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from egraph_opt.facts.assumption import Assumption, assumptions_of
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import MOST_DIMS
 from egraph_opt.verification.interface import ValueSpec, interface
-from egraph_opt.verification.sizes import candidates, shape_of
+from egraph_opt.verification.sizes import MAX_ELEMENTS, candidates, shape_of
 
 Distribution = Literal["normal", "uniform", "ones", "smooth", "large"]
 Integers = tuple[int, int]
@@ -25,6 +26,10 @@ INTEGERS: Integers = (0, 7)
 WORDS = ("", "a", "b", "onnx", "Graph", "x y", "0", "1.5", "-3", "été", "long words as well")
 BYTES = frozenset({TensorProto.INT8, TensorProto.UINT8})
 SEQUENCE_LENGTH = 3
+
+BLOCK = 2**22 - 3
+"""Of inputs with more than `MAX_ELEMENTS` so many are drawn, and repeated: a prime, so that no two rows or
+channels are alike."""
 
 
 class UnsupportedInputError(Exception):
@@ -99,6 +104,24 @@ def random_inputs(
     return values
 
 
+class LastDrawn:
+    """Random inputs; the last ones are kept, as a plan often ends with those that are compared first."""
+
+    def __init__(self, specs: Sequence[ValueSpec]) -> None:
+        self._specs = specs
+        self._asked: Mapping[str, Any] | None = None
+        self._values: dict[str, Value] = {}
+
+    def __call__(self, **asked: Any) -> dict[str, Value]:
+        """As `random_inputs` of these inputs."""
+        asked.setdefault("absent", ())
+        if asked != self._asked:
+            self._asked, self._values = None, {}  # not to have both in memory
+            self._values = random_inputs(self._specs, **asked)
+            self._asked = asked
+        return dict(self._values)
+
+
 def random_tensor(
     generator: np.random.Generator,
     spec: ValueSpec,
@@ -109,6 +132,9 @@ def random_tensor(
     bounds: Assumption | None = None,
 ) -> np.ndarray[Any, np.dtype[Any]]:
     """One tensor of a specification's dtype; see `random_inputs` for the arguments."""
+    if math.prod(shape) > MAX_ELEMENTS and distribution != "smooth":
+        named: Any = {"distribution": distribution, "integers": integers, "bounds": bounds}
+        return np.resize(random_tensor(generator, spec, (BLOCK,), **named), tuple(shape))
     if spec.dtype == TensorProto.STRING:
         words = np.array(WORDS, dtype=object)
         drawn = words[generator.integers(0, len(WORDS), tuple(shape))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import ml_dtypes
@@ -16,8 +17,8 @@ import numpy as np
 from egraph_opt.facts.assumption import Assumption
 from egraph_opt.verification.comparison import TOLERANCES, Array
 from egraph_opt.verification.execution import Value
-from egraph_opt.verification.inputs import number_of
-from egraph_opt.verification.sizes import Ranges
+from egraph_opt.verification.inputs import BLOCK, number_of
+from egraph_opt.verification.sizes import MAX_ELEMENTS, Ranges
 
 Spread = Literal[
     "near",
@@ -37,6 +38,9 @@ Spread = Literal[
 a shape or nearly so, one number for all that have the same first index, 1e-9 to 1e9, 1e-30 to 1e30, all of
 1e-9; numbers that are whole, halves, or zero; so few of them that many are equal; and in order, so that the
 greatest or least comes last."""
+
+WHOLE = frozenset({"level", "rising", "falling"})
+"""Of these it counts where in the array an element is."""
 
 Special = Literal["all", "zeros", "infinities", "nans", "subnormals", "largest"]
 """Floats that arithmetic treats apart: one kind at a few places, or all of them everywhere."""
@@ -105,7 +109,7 @@ def spread(
             made = _spread_values(array, kind, thresholds, generator, part)
         return _within_bounds(made, (bounds or {}).get(name)).astype(array.dtype)
 
-    return _replaced(feeds, "f", values)
+    return _replaced(feeds, "f", values, whole=kind in WHOLE)
 
 
 def _spread_values(
@@ -187,7 +191,7 @@ def conditions(feeds: Mapping[str, Value]) -> dict[str, Value]:
         made[:1] = True
         return made.reshape(array.shape)
 
-    return _replaced(feeds, "b", values)
+    return _replaced(feeds, "b", values, whole=True)
 
 
 def _beside(thresholds: Sequence[float], kind: Spread) -> list[float]:
@@ -276,7 +280,9 @@ def integers(
             return _rolled(np.array(table or [max(low, 0)], array.dtype), array, g, part, len(beside))
 
         value = feeds[name]
-        made[name] = [values(a) for a in value] if isinstance(value, list) else values(value)
+        made[name] = (
+            [_by_block(values, a) for a in value] if isinstance(value, list) else _by_block(values, value)
+        )
     return made
 
 
@@ -314,21 +320,31 @@ def _takes(array: Array, kinds: str) -> bool:
     return is_float if kinds == "f" else array.dtype.kind in kinds
 
 
+def _by_block(values: Any, array: Array, *rest: Any) -> Array:
+    """Values for an array; a large one has those of its first elements again and again."""
+    if array.size <= MAX_ELEMENTS:
+        return np.asarray(values(array, *rest))
+    return np.resize(values(array.reshape(-1)[:BLOCK], *rest), array.shape)
+
+
 def _arrays(value: Value) -> list[Array]:
     return [a for a in (value if isinstance(value, list) else [value]) if isinstance(a, np.ndarray)]
 
 
-def _replaced(feeds: Mapping[str, Value], kinds: str, values: Any) -> dict[str, Value]:
-    """Inputs with the arrays of some kinds of dtype replaced."""
+def _replaced(
+    feeds: Mapping[str, Value], kinds: str, values: Any, *, whole: bool = False
+) -> dict[str, Value]:
+    """Inputs with the arrays of some kinds of dtype replaced, large ones block by block unless `whole`."""
     made: dict[str, Value] = {}
+    replace = values if whole else partial(_by_block, values)
     with np.errstate(over="ignore", invalid="ignore"):
         for name, value in feeds.items():
             if isinstance(value, list):
                 made[name] = [
-                    values(a, f"{name}[{k}]") if _takes(a, kinds) else a for k, a in enumerate(value)
+                    replace(a, f"{name}[{k}]") if _takes(a, kinds) else a for k, a in enumerate(value)
                 ]
             elif isinstance(value, np.ndarray) and _takes(value, kinds):
-                made[name] = values(value, name)
+                made[name] = replace(value, name)
             else:
                 made[name] = value
     return made

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
-from egraph_opt.verification.budget import BudgetError, RunBudget
+from egraph_opt.verification.budget import LEAST_SECONDS, BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import Distribution, Integers, is_integer, random_inputs
 from egraph_opt.verification.interface import ValueSpec
@@ -21,6 +23,8 @@ WIDER_RANGES: tuple[Integers, ...] = ((0, 255), (0, 63), (0, 7), (0, 1))
 RANKS = (2, 3, 4, 1, 0)
 ATTEMPTS: Mapping[Distribution, int] = {"normal": 400, "uniform": 40, "ones": 40}
 """Attempts to find inputs that run at all, by the distribution of floats."""
+
+LATE = "the limit of seconds was reached before inputs were found on which the original runs"
 
 MOST_TOO_LARGE = 4
 """Attempts for which memory does not suffice, after which there are no more."""
@@ -64,8 +68,15 @@ class PlanSearch:
     seed: int = 0
     assume: Ranges | None = None
     budget: RunBudget = field(default_factory=RunBudget)
+    draw: Callable[..., dict[str, Value]] | None = None
     error: str = field(default="", init=False)
     too_large: list[OutOfMemoryError] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self._end = max(self.budget.end, time.monotonic() + LEAST_SECONDS)
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._end
 
     def plan(self) -> Plan:
         """Finds sizes first, with small integers, then wider ranges, then a second assignment of sizes.
@@ -73,12 +84,13 @@ class PlanSearch:
         Raises:
             ExecutionError: nothing that was tried runs; the message is of the first attempt.  An
                 OutOfMemoryError where memory does not suffice for some, or for the one choice of sizes.
-            BudgetError: the one choice of sizes takes too many operations; or a run took too much.
+            BudgetError: the one choice of sizes takes too many operations; or a run took too much, or all
+                of them together.
             UnsupportedInputError: an input of a type that has no random values.
         """
         for distribution, attempts in ATTEMPTS.items():
             for sizes, rank, integers in islice(self._attempts(), attempts):
-                if self._runs(sizes, integers, distribution, rank):
+                if self._runs(sizes, integers, distribution, rank, first=True):
                     wide = self._widen(sizes, integers, distribution, rank)
                     return Plan(
                         self._sizes(sizes, wide, distribution, rank), wide, (integers, distribution), rank
@@ -97,8 +109,19 @@ class PlanSearch:
                     yield sizes, rank, dict.fromkeys(names, integers)
 
     def _runs(
-        self, sizes: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
+        self,
+        sizes: Sizes,
+        integers: Mapping[str, Integers],
+        distribution: Distribution,
+        rank: int,
+        *,
+        first: bool = False,
     ) -> bool:
+        """Whether it runs on such inputs; with no time left it does not, or it is an error (`first`)."""
+        if self._is_late():
+            if first:
+                raise BudgetError(LATE)
+            return False
         too_large = self.budget.too_large(self.specs, sizes, rank)
         beyond = too_large or self.budget.too_long(sizes)
         if beyond:
@@ -106,13 +129,12 @@ class PlanSearch:
                 raise OutOfMemoryError(beyond) if too_large else BudgetError(beyond)
             self.error = self.error or beyond
             return False
-        feeds = random_inputs(
-            self.specs,
+        feeds = (self.draw or partial(random_inputs, self.specs))(
             seed=self.seed,
             sizes=sizes,
             distribution=distribution,
             integers=integers,
-            assume=self.assume,
+            assume=self.assume or {},
             rank=rank,
         )
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.verification.comparison import TOLERANCES, widened
+from egraph_opt.verification.comparison import BLOCK, TOLERANCES, widened
 
 TELLING = 100.0
 """An output below so many times the absolute tolerance tells little about relative errors."""
@@ -15,7 +15,7 @@ TELLING = 100.0
 
 @dataclass
 class Seen:
-    """What has been seen of one output tensor of the original."""
+    """What has been seen of one output tensor of the original; `largest` up to the first above `floor`."""
 
     elements: int = 0
     unstable: int = 0
@@ -25,16 +25,24 @@ class Seen:
     floor: float = 0.0
 
     def look(self, leaf: Any) -> None:
+        """See an output, as far as there is something to learn of it."""
         if not isinstance(leaf, np.ndarray) or leaf.size == 0:
             return
         flat = leaf.reshape(-1)
         if self.first is None:
             self.first = flat[0]
+        if leaf.dtype in TOLERANCES:
+            self.floor = TELLING * TOLERANCES[leaf.dtype].atol
+        for k in range(0, flat.size, BLOCK):
+            if not self.says_little and self.varies:
+                return
+            self._look_at(flat[k : k + BLOCK])
+
+    def _look_at(self, flat: Any) -> None:
         if not self.varies:
             same = (flat == self.first) | ((flat != flat) & (self.first != self.first))
             self.varies = not bool(np.all(same))
-        if leaf.dtype in TOLERANCES:
-            self.floor = TELLING * TOLERANCES[leaf.dtype].atol
+        if self.largest < self.floor:
             magnitude = np.abs(widened(flat))
             self.largest = max(
                 self.largest, float(np.max(magnitude, initial=0, where=np.isfinite(magnitude)))

@@ -57,8 +57,8 @@ def verify(
         approximate: values may differ; how far they do is reported.
         promise: what is known of how the optimized model was made: how closely odd values are compared, and
             whether tensors inside are.
-        end: when to be done, as `time.monotonic` has it, where that takes no more than fewer seeds: every
-            size and every branch is compared once all the same.
+        end: when to be done, as `time.monotonic` has it, where that takes no more than fewer inputs: every
+            size and every branch is compared once all the same.  What is left out is in the detail.
         budget: of memory and time; sizes that take more are left out, models that do at any size are compared
             piece by piece, and a run that takes more than its shapes say ends it all.
 

@@ -79,6 +79,15 @@ def test_leading_dims_of_inputs_are_one_and_all_others_a_length() -> None:
     assert points == {"?later.0": 128, "H": 128, "N": 1, "W": 640}
 
 
+def test_of_many_dims_each_has_a_smaller_length() -> None:
+    """But for those that are given."""
+    dims = tuple(symbolic.symbol(name) for name in "NABCD")
+    assert default_points([Fact(FLOAT, dims)]) == {"A": 32, "B": 32, "C": 32, "D": 32, "N": 1}
+    given = {"A": 512, "N": 16}
+    assert default_points([Fact(FLOAT, dims)], given=given) == {"B": 8, "C": 8, "D": 8, **given}
+    assert default_points([Fact(FLOAT, dims)], given=dict.fromkeys("ABCD", 512))["A"] == 512
+
+
 def test_auto_is_few_nodes_and_the_clock() -> None:
     model = cost_model("auto")
     assert (model.name, model.unit, model.confirm) == ("nodes:timed", "nodes", 3)

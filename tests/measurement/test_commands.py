@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import onnx
@@ -76,3 +77,17 @@ def test_a_model_is_timed_beside_the_original(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "times as fast" in result.output
     assert len(onnx.load(files[1]).graph.node) == 1
+
+
+def test_what_is_there_and_no_file_is_not_said_to_be_missing(times: Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    wrong = {
+        Path("/dev/zero"): "is no regular file",
+        tmp_path / "pipe": "is no regular file",
+        tmp_path / "folder": "is a directory",
+        tmp_path / "none": "there is no such file",
+    }
+    for path, what in wrong.items():
+        result = run("measurements", "merge", path)
+        assert (result.exit_code, f"{path}: {what}" in result.stderr) == (2, True)

@@ -320,3 +320,36 @@ def test_the_permissions_of_a_new_file_are_the_usual_ones(tmp_path: Path) -> Non
     usual.touch()
     target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
     assert target.stat().st_mode == usual.stat().st_mode
+
+
+@pytest.mark.parametrize(("of_model", "of_data"), [(0o600, 0o600), (0o640, 0o644), (0o644, 0o600)])
+def test_new_weights_are_read_by_none_but_those_who_could_read_the_old(
+    of_model: int, of_data: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any name, and while they are written as well."""
+    path, data = tmp_path / "m.onnx", tmp_path / "m.bin"
+    onnx.save(affine(), path, save_as_external_data=True, location="m.bin", size_threshold=16)
+    path.chmod(of_model)
+    data.chmod(of_data)
+    new, begun = tmp_path / "m.onnx.data", []
+    moved = writing.Moved.__call__
+    monkeypatch.setattr(
+        writing.Moved, "__call__", lambda *given: begun.append(new.stat().st_mode & 0o777) or moved(*given)
+    )
+    loaded = read_model(path)
+    write_model(loaded.model, path, like=loaded, in_place=True)
+    assert path.stat().st_mode & 0o777 == of_model
+    assert {*begun, new.stat().st_mode & 0o777} == {of_model & of_data}
+
+
+def test_weights_of_another_model_that_is_replaced_keep_its_permissions(
+    external_model: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "out.onnx"
+    for _ in range(2):
+        loaded = read_model(external_model)
+        write_model(loaded.model, target, like=loaded)
+        for file in (target, *tmp_path.glob("out.onnx*.data")):
+            file.chmod(0o600)
+    write_model(loaded.model, target, like=loaded)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("out.onnx*")} == {0o600}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
 from onnx import parser
 
-from egraph_opt import optimize
+from egraph_opt import Limits, optimize
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.measurement.store import Store
+from egraph_opt.pipeline import limits, sizes
 from egraph_opt.pipeline.stages import saturate
 
 MODEL = OnnxRuntime(seconds=0.0, store=Store(None))
@@ -37,6 +41,75 @@ def test_a_length_that_does_not_run_is_replaced_by_one_that_does() -> None:
 def test_given_sizes_are_kept_where_the_model_runs_on_them() -> None:
     saturated = saturate(model("a = Reshape (x, rows) b = Relu (a) y = Reshape (b, flat)"), target=MODEL)
     assert saturated.points(MODEL, {"L": 240})["L"] == 240
+
+
+FIVE = parser.parse_model(
+    """
+    <ir_version: 8, opset_import: ["" : 17]>
+    five (float[A, B, C, D, E] x) => (float[A, B, C, D, E] y) { a = Relu (x) y = Relu (a) }
+    """
+)
+
+
+def test_inputs_of_many_dims_are_drawn_at_small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four dims of 128 each were 268 million elements of every input."""
+    drawn = []
+    monkeypatch.setattr(sizes, "_feeds", lambda proto, points, *rest: drawn.append(points) or ({}, points))
+    points = saturate(FIVE).points(cost_model("nodes"))
+    assert drawn == [points]
+    assert points == {"A": 1, "B": 32, "C": 32, "D": 32, "E": 32}
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(1000.0, 1), (1.0, 0)])
+def test_sizes_that_are_large_for_the_limit_are_taken_without_a_run(
+    seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+    monkeypatch.setattr(sizes, "_feeds", lambda proto, points, *rest: drawn.append(points) or ({}, points))
+    said = dict.fromkeys("ABCDE", 24)
+    saturated = replace(saturate(FIVE), limits=Limits(seconds=seconds))
+    assert saturated.points(cost_model("nodes"), said=said) == said
+    assert len(drawn) == runs
+
+
+def test_runs_for_sizes_take_half_of_what_is_left_and_are_in_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, ends = [0.0], []
+
+    def take_long(
+        loaded: object, region: object, points: dict[str, int], *rest: object, end: float
+    ) -> object:
+        ends.append(end)
+        clock[0] += 7.0
+        return points
+
+    saturated = replace(saturate(FIVE), seconds={"load": 4.0}, limits=Limits(seconds=10.0))
+    monkeypatch.setattr(limits.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(limits.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("egraph_opt.pipeline.saturated.true_sizes", take_long)
+    result = saturated.extract("nodes", verify=False)
+    assert ends == [3.0]
+    assert result.report.seconds["price"] >= 7.0
+
+
+def test_a_run_for_sizes_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by the 30 s that it may take where there are more."""
+    given = []
+
+    def never(*arguments: object, seconds: float) -> object:
+        given.append(seconds)
+        raise OSError
+
+    monkeypatch.setattr(sizes, "apart", never)
+    saturated = saturate(FIVE)
+    assert saturated.region is not None
+    now = time.monotonic()
+    for end in (now + 2.0, now + 100.0, now - 1.0):
+        points = dict.fromkeys("ABCDE", 2)
+        assert (
+            sizes.sizes_that_run(saturated.loaded, saturated.region, points, sizes.PLAIN, end=end) == points
+        )
+    assert len(given) == 2
+    assert given[0] <= 2.0 < given[1] == sizes.SECONDS
 
 
 def test_what_only_a_run_tells_is_seen_in_one() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
 import numpy as np
 import onnx
 import pytest
@@ -9,8 +13,14 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.model.provenance import without_provenance
+from egraph_opt.pipeline import extraction, timed_choice
 from egraph_opt.pipeline.candidates import FewestNodes, WithMargin, model_variants
+from egraph_opt.pipeline.fastest import Timed
+from egraph_opt.pipeline.region import Region
+from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.stages import saturate
+from egraph_opt.report.figures import LatencyReport
 
 SOFTMAX = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -122,3 +132,36 @@ def test_candidates_are_the_model_and_more_and_less_cautious_ones() -> None:
 def test_a_margin_keeps_what_the_original_has(margin: float) -> None:
     result = optimize(softmax(), cost=WithMargin(Spelled(), margin), rewrites=PRIMITIVES)
     assert (result.report.status == "optimized") == (margin == 0.0)
+
+
+@pytest.mark.parametrize("legalize", [(), ("legalize",)])
+def test_the_graph_that_was_timed_is_handed_out_though_time_is_up(
+    monkeypatch: pytest.MonkeyPatch, legalize: tuple[str, ...]
+) -> None:
+    timed: list[Result] = []
+    clock = time.monotonic
+
+    def late(region: Region, *arguments: object, **settings: object) -> NoReturn:
+        raise AssertionError("there is no time for another choice")
+
+    def last(original: object, results: Sequence[Result], *arguments: object, **settings: object) -> Timed:
+        timed.extend(results)
+        monkeypatch.setattr(time, "monotonic", lambda: clock() + 1e4)
+        monkeypatch.setattr(extraction, "extract_region", late)
+        best = len(results) - 1
+        return Timed(best, LatencyReport("", 1, 2.0, 1.0, 2.0, 2.0, 2.0, candidates=len(results)))
+
+    monkeypatch.setattr(timed_choice, "fastest", last)
+    text = SOFTMAX.replace("y = Softmax <axis = -1> (x)", TWICE)
+    rewrites = (*PRIMITIVES, *legalize)
+    result = optimize(parser.parse_model(text), cost=Spelled(), rewrites=rewrites, measure=4)
+    assert len(timed) > 1
+    assert without_provenance(result.model) == without_provenance(timed[-1].model)
+    assert without_provenance(result.model) != without_provenance(timed[0].model)
+    assert result.report.latency is not None
+    assert result.report.latency.speedup == 2.0
+    assert result.report.cost.after == timed[-1].report.cost.after
+    assert result.report.verification.status == "passed"
+
+
+TWICE = "a = Neg (x) b = Neg (a) y = Softmax <axis = -1> (b)"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import IO
 
 from egraph_opt.errors import TimingError
@@ -75,8 +76,8 @@ def call(
         process.due = process.begun + seconds * len(files)
         for line in process.lines():
             said = _parsed(line)
-            if isinstance(said, Mapping) and said.get("model") in number_of:
-                number = number_of[said["model"]]
+            number = number_of.get(_model(said), -1)
+            if number >= 0:
                 found[number] = answer_of(said)
                 heard(number, found[number])
                 process.due = min(process.due, time.monotonic() + seconds)
@@ -89,7 +90,7 @@ def call(
         return found
     if found:
         raise CallError(f"it answered for {len(found)} of {len(files)} models")
-    return dict(enumerate(_together(lines, len(files))))
+    return _together(lines, files)
 
 
 def answer_of(said: object) -> DeviceAnswer:
@@ -118,21 +119,48 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _together(lines: Sequence[str], count: int) -> list[DeviceAnswer]:
-    """The answers in the last line that is JSON, or in all that was printed.
+def _model(said: object) -> str:
+    """The file that an answer says it is of; "" where it does not."""
+    model = said.get("model") if isinstance(said, Mapping) else None
+    return model if isinstance(model, str) else ""
+
+
+def _together(lines: Sequence[str], files: Sequence[str]) -> dict[int, DeviceAnswer]:
+    """The answers in the last line that is JSON, or in all that was printed, by the number of a file.
 
     Raises:
-        CallError: there are none, or another number of them.
+        CallError: there are none, or another number of them, or it is not clear which file they are of.
     """
     printed = "".join(lines)
     for text in (*reversed(lines), printed):
         found = _parsed(text)
         if isinstance(found, (dict, list)):
-            answers = [answer_of(each) for each in (found if isinstance(found, list) else [found])]
-            if len(answers) != count:
-                raise CallError(f"it answered for {len(answers)} of {count} models")
-            return answers
+            answers = found if isinstance(found, list) else [found]
+            if len(answers) != len(files):
+                raise CallError(f"it answered for {len(answers)} of {len(files)} models")
+            numbers = _numbers([_model(each) for each in answers], files)
+            return {k: answer_of(each) for k, each in zip(numbers, answers, strict=True)}
     raise CallError(f"it printed no JSON: {printed.strip()[:SHOWN]!r}")
+
+
+def _numbers(models: Sequence[str], files: Sequence[str]) -> list[int]:
+    """Of which file each answer is: that which it names, by its path or its last part; or in their order.
+
+    Raises:
+        CallError: names and order contradict each other.
+    """
+    bases = [PurePath(file).name for file in files]
+    number_of = {base: k for k, base in enumerate(bases) if bases.count(base) == 1}
+    number_of |= {file: k for k, file in enumerate(files)}
+    named = [number_of.get(model, number_of.get(PurePath(model).name, -1)) for model in models]
+    if sorted(named) == list(range(len(files))):
+        return named
+    for k, number in enumerate(named):
+        if number not in (-1, k):
+            raise CallError(
+                f"its answer {k + 1} of {len(files)} names {models[k]!r}, and others are in order"
+            )
+    return list(range(len(files)))
 
 
 class _Process:

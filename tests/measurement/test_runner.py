@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from egraph_opt import Runner, optimize
 from egraph_opt.cli import app
 from egraph_opt.errors import ArgumentError, TimingError
-from egraph_opt.measurement.device_call import DeviceAnswer
+from egraph_opt.measurement.device_call import CallError, DeviceAnswer, _together
 from egraph_opt.measurement.times_journal import latencies_on
 
 MODEL = """
@@ -104,6 +104,45 @@ def test_what_is_wrong_with_an_answer_is_said(
     assert time.monotonic() - begun < 30
     with pytest.raises(TimingError, match="the original"):
         latencies_on(asked, files)
+
+
+@pytest.mark.parametrize(
+    "of", ["file", "os.path.basename(file)", "'/on/the/board/' + os.path.basename(file)"]
+)
+def test_answers_of_a_list_are_of_the_files_that_they_name(
+    tmp_path: Path, files: list[Path], of: str
+) -> None:
+    code = f"""
+        import json, os, sys, onnx
+        names = {{file: onnx.load(file).graph.name for file in sys.argv[1:]}}
+        answers = [{{"model": {of}, "micros": 1 + int(name[1:])}} for file, name in names.items()]
+        print(json.dumps(answers[::-1]))
+    """
+    answers = Runner(command(tmp_path, code)).time(files)
+    assert [answer.micros for answer in answers] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("models", "numbers"),
+    [
+        (["", ""], [0, 1]),
+        (["resnet", "vgg"], [0, 1]),
+        (["a/x.onnx", ""], [0, 1]),
+        (["b/x.onnx", "a/x.onnx"], [1, 0]),
+        (["b/x.onnx", ""], None),
+        (["a/x.onnx", "a/x.onnx"], None),
+    ],
+)
+def test_names_and_order_of_answers_do_not_contradict_each_other(
+    models: list[str], numbers: list[int] | None
+) -> None:
+    lines = [json.dumps([{"model": model, "micros": k + 1.0} for k, model in enumerate(models)])]
+    if numbers is None:
+        with pytest.raises(CallError, match="and others are in order"):
+            _together(lines, ["a/x.onnx", "b/x.onnx"])
+    else:
+        found = _together(lines, ["a/x.onnx", "b/x.onnx"])
+        assert [found[number].micros for number in numbers] == [1.0, 2.0]
 
 
 def test_a_model_keeps_its_result_where_nothing_can_be_timed(tmp_path: Path, model: onnx.ModelProto) -> None:

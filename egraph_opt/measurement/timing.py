@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from egraph_opt.graph.timed_runtime import Run, Runtime, TimedSession
+from egraph_opt.graph.timed_runtime import Run, Runtime, TimedSession, complaint_of
 from egraph_opt.measurement.worker import COMMAND, Say
 
 BURST = 4
@@ -120,7 +120,7 @@ def time_batch(
         try:
             session = runtime.profiled(specimen.model, folder / str(number))
         except Exception as error:  # the runtime raises what it likes
-            answers[specimen.key] = Refusal(_first_line(error))
+            answers[specimen.key] = Refusal(complaint_of(error))
             continue
         try:
             begun = time.perf_counter()
@@ -129,7 +129,7 @@ def time_batch(
             each = (time.perf_counter() - begun) / WARM
         except Exception as error:
             session.close()
-            answers[specimen.key] = Refusal(_first_line(error))
+            answers[specimen.key] = Refusal(complaint_of(error))
             continue
         sessions[specimen.key] = specimen, session
         wanted[specimen.key] = max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(each, 1e-6))))
@@ -145,10 +145,6 @@ def time_batch(
         runs = session.close()[WARM:]
         answers[key] = summary(runs) if runs else Refusal("the profiler has seen no run")
     return answers
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
 
 
 BATCH = 48

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import onnx
@@ -13,6 +15,8 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.graph.isolation import AVAILABLE
+from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline import extraction, timed_choice
 from egraph_opt.pipeline.candidates import FewestNodes, WithMargin, model_variants
@@ -105,10 +109,60 @@ def test_an_original_that_cannot_run_here_is_not_timed() -> None:
     report = optimize(strange, cost="nodes", measure=True).report
     assert report.status == "optimized"
     assert report.latency is not None
-    assert report.latency.reason.startswith("not timed")
+    assert report.latency.reason.startswith("not timed: the original: ")
     assert np.isnan(report.latency.speedup)
-    assert "not timed" in str(report)
+    assert str(report).count("not timed") == 1
     assert report.to_dict()["latency"]["speedup"] is None
+
+
+@pytest.mark.parametrize(
+    "crashes", [False, pytest.param(True, marks=pytest.mark.skipif(not AVAILABLE, reason="no such process"))]
+)
+def test_a_graph_that_the_runtime_refuses_is_out_and_others_are_timed(
+    monkeypatch: pytest.MonkeyPatch, crashes: bool
+) -> None:
+    """The cheapest is refused; softmax without its two Neg is not."""
+    refuse(monkeypatch, ("0.onnx",), crashes)
+    text = SOFTMAX.replace("y = Softmax <axis = -1> (x)", TWICE)
+    result = optimize(
+        parser.parse_model(text), cost=Spelled(), rewrites=PRIMITIVES, measure=4, isolate=crashes
+    )
+    latency = result.report.latency
+    assert latency is not None and latency.candidates > 1
+    assert not latency.reason.startswith("not timed")
+    assert 0 < latency.speedup < 100
+    operators = {node.op_type for node in result.model.graph.node}
+    assert "Softmax" in operators, "it is that, or the original"
+
+
+@pytest.mark.parametrize(
+    ("cost", "status", "said"),
+    [
+        (Spelled(), "unchanged", "what was found does not run in onnxruntime: no such kernel"),
+        (SpelledElsewhere(), "optimized", "not timed: the result: no such kernel"),
+    ],
+)
+def test_where_every_graph_is_refused_the_original_is_handed_out_unless_it_is_for_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, cost: CostModel, status: str, said: str
+) -> None:
+    refuse(monkeypatch, tuple(f"{k}.onnx" for k in range(9)))
+    report = optimize(softmax(), cost=cost, rewrites=PRIMITIVES, measure=True).report
+    assert (report.status, report.latency and report.latency.reason) == (status, said)
+    assert str(report).count("not timed") == (status == "optimized")
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], crashes: bool = False) -> None:
+    """Let the runtime refuse files of these names, or end its process."""
+    real = RuntimeSetting.session
+
+    def session(self: RuntimeSetting, model: bytes | str, *arguments: Any, **settings: Any) -> Any:
+        if isinstance(model, str) and Path(model).name in names:
+            if crashes:
+                os.abort()
+            raise RuntimeError("src/core.cpp:105:\nno such kernel".replace("src", "Exception from src", 1))
+        return real(self, model, *arguments, **settings)
+
+    monkeypatch.setattr(RuntimeSetting, "session", session)
 
 
 def test_the_best_graphs_differ_and_the_cheapest_comes_first() -> None:

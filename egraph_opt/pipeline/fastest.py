@@ -13,14 +13,13 @@ from typing import Any
 import onnx
 
 from egraph_opt.cost.model import CostModel
-from egraph_opt.errors import TimingError
 from egraph_opt.graph.isolation import CrashError, apart
 from egraph_opt.graph.timed_runtime import Runtime, complaint_of
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.times_journal import latencies_on
 from egraph_opt.measurement.whole import Latency, latencies_here
-from egraph_opt.model.input_shapes import fix_input_shapes
+from egraph_opt.model.input_shapes import sized_file
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.size_points import SizePoint
 from egraph_opt.report.figures import LatencyReport, SizeLatency
@@ -174,10 +173,7 @@ def _time(
     """Per model, the original first, a latency per size, or why there is none."""
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
         if runner is not None:
-            found = [
-                _time_on(runner, original, results, size.said if len(sizes) > 1 else {}, Path(folder))
-                for size in sizes
-            ]
+            found = [_time_on(runner, original, results, size.points, Path(folder)) for size in sizes]
             return [list(of_model) for of_model in zip(*found, strict=True)]
         source = original if isinstance(original, Path) else original.SerializeToString()
         models: list[Any] = [str(source) if isinstance(source, Path) else source]
@@ -227,26 +223,6 @@ def _time_on(
     if not isinstance(original, Path):
         first.write_bytes(original.SerializeToString())
     files = [first, *(result.save(folder / f"{k}.onnx") for k, result in enumerate(results))]
-    if dims:
-        files = [_fixed(file, dims, folder / f"{k}_fixed.onnx") for k, file in enumerate(files)]
-    return latencies_on(runner, files)
-
-
-def _fixed(file: Path, dims: Mapping[str, int], target: Path) -> Path:
-    """A copy of a model with sizes of dims; its weights are in it.
-
-    Raises:
-        TimingError: they are too many for that.
-    """
-    model = onnx.load(file)
-    shapes: dict[str, dict[str, int]] = {}
-    for value in model.graph.input:
-        names = {dim.dim_param for dim in value.type.tensor_type.shape.dim}
-        if here := {name: size for name, size in dims.items() if name in names}:
-            shapes[value.name] = here
-    fix_input_shapes(model, shapes, str(file))
-    try:
-        target.write_bytes(model.SerializeToString())
-    except ValueError as error:
-        raise TimingError(f"{file}: its weights do not fit into one file: {error}") from error
-    return target
+    return latencies_on(
+        runner, [sized_file(file, dims, folder / f"{k}_sized.onnx") for k, file in enumerate(files)]
+    )

@@ -7,6 +7,7 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ GRACE = 1.0
 """Seconds in which what a command has printed has to arrive once it ended."""
 
 _TICK = 0.2
+
+_GUARD = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
+"""Of a process that ends a command when the one that writes to it has ended, however that did."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ def _numbers(models: Sequence[str], files: Sequence[str]) -> list[int]:
 
 
 class _Process:
-    """A command that runs; when this ends nothing of it is left behind, whatever ended it.
+    """A command that runs; when this ends nothing of it is left behind, whatever ended it, signals included.
 
     Attributes:
         due: when it is ended, as `time.monotonic` has it.
@@ -188,6 +192,12 @@ class _Process:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise CallError(f"{self.name} cannot be started: {reason}") from error
+        guard = [sys.executable, "-ISc", _GUARD, str(self.process.pid)]
+        self.guard: subprocess.Popen[bytes] | None = None
+        with suppress(OSError):  # without one the command ends where this block does
+            self.guard = subprocess.Popen(
+                guard, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+            )
         self.begun, self.due = time.monotonic(), math.inf
         self.printed: queue.Queue[str | None] = queue.Queue()
         self.complaint = ""
@@ -202,6 +212,9 @@ class _Process:
     def __exit__(self, *exception: object) -> None:
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        if self.guard is not None:
+            self.guard.kill()
+            self.guard.communicate()
         self.process.wait()
 
     def _read(self, stream: IO[str]) -> None:

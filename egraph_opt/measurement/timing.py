@@ -101,7 +101,7 @@ def summary(runs: Sequence[Run]) -> Measurement:
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class _WarmSpecimen:
     """A specimen that runs.
 
     Attributes:
@@ -118,7 +118,7 @@ class _Loaded:
         return max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(self.each, 1e-6))))
 
 
-def _load(specimen: Specimen, runtime: Runtime, prefix: Path, trying: Trying) -> _Loaded | Refusal:
+def _load(specimen: Specimen, runtime: Runtime, prefix: Path, trying: Trying) -> _WarmSpecimen | Refusal:
     """Load and warm up; or what the runtime says against it."""
     trying(specimen.key)
     try:
@@ -130,7 +130,7 @@ def _load(specimen: Specimen, runtime: Runtime, prefix: Path, trying: Trying) ->
         begun = time.perf_counter()
         for _ in range(WARM):
             session.run(specimen.feeds)
-        return _Loaded(specimen, session, (time.perf_counter() - begun) / WARM)
+        return _WarmSpecimen(specimen, session, (time.perf_counter() - begun) / WARM)
     except Exception as error:
         session.close()
         return Refusal(complaint_of(error))
@@ -154,7 +154,7 @@ def time_batch(
     """
     deadline = time.monotonic() + seconds
     answers: dict[str, Answer] = {}
-    loaded: list[_Loaded] = []
+    loaded: list[_WarmSpecimen] = []
     needed = 0.0
     for number, specimen in enumerate(batch):
         if (answers or loaded) and time.monotonic() + needed > deadline:

@@ -99,7 +99,7 @@ class Chosen(Iteration):
 
 
 @dataclass(frozen=True)
-class Choices:
+class ChosenIterations:
     """What was chosen, iteration by iteration, and what went wrong meanwhile."""
 
     iterations: list[Chosen]
@@ -112,7 +112,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
 
 
 def handed_out(
-    original: GivenModel, region: Region, request: Request, clock: Clock, found: Choices
+    original: GivenModel, region: Region, request: Request, clock: Clock, found: ChosenIterations
 ) -> Result:
     """Order a chosen graph for memory, verify it, and give an account; nothing is chosen any more."""
     iterations, failures = found.iterations, list(found.failures)
@@ -293,7 +293,7 @@ NOT_COMPILED = "what the target's compiler gains by itself is counted as ours: {
 LATER = "the graph is not saturated again: {}"
 
 
-def choices(original: GivenModel, region: Region, request: Request, clock: Clock) -> Choices:
+def choices(original: GivenModel, region: Region, request: Request, clock: Clock) -> ChosenIterations:
     """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before.
 
     What goes wrong while it is saturated again leaves what was chosen before.
@@ -301,7 +301,7 @@ def choices(original: GivenModel, region: Region, request: Request, clock: Clock
     first, failures = _choose(original, region, request, clock), list[str]()
     again = request.again
     if again is None or request.objective.searches or first.interrupted:
-        return Choices([first], ())
+        return ChosenIterations([first], ())
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(original, loaded=replace(original.loaded, model=model))
@@ -327,7 +327,7 @@ def choices(original: GivenModel, region: Region, request: Request, clock: Clock
         deadline=request.deadline,
         failure=failure,
     )
-    return Choices(iterations, tuple(failures))
+    return ChosenIterations(iterations, tuple(failures))
 
 
 def _choose(original: GivenModel, region: Region, request: Request, clock: Clock) -> Chosen:

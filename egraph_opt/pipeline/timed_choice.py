@@ -15,7 +15,7 @@ from egraph_opt.measurement.runner import Runner
 from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline.candidates import model_variants
 from egraph_opt.pipeline.collection import collected_rarely
-from egraph_opt.pipeline.extraction import Choices, Request, choices, extract_cheapest, handed_out
+from egraph_opt.pipeline.extraction import ChosenIterations, Request, choices, extract_cheapest, handed_out
 from egraph_opt.pipeline.fastest import fastest
 from egraph_opt.pipeline.in_place import ProfiledGraphs, choose_by_place, prediction, profiler_of
 from egraph_opt.pipeline.limits import Clock, total
@@ -46,7 +46,7 @@ class GoodGraphs:
         chosen = choices(*given)
         first = handed_out(*given, chosen)
         self.by_request: dict[Request, Result] = {self.request: first}
-        self.chosen: dict[Request, Choices] = {self.request: chosen}
+        self.chosen: dict[Request, ChosenIterations] = {self.request: chosen}
         self.known = [without_provenance(first.model)]
 
     def add(self, model: CostModel) -> Result:

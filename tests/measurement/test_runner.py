@@ -230,7 +230,11 @@ def test_the_commands_fit_together(tmp_path: Path, files: list[Path]) -> None:
         assert nodes and set(nodes) <= {"x", "a", "b", "y", "n0", "n1", "n2"}
     bad = tool.invoke(app, ["runner", "time", str(tmp_path / "none.onnx")])
     assert "error" in json.loads(bad.stdout)
-    assert tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])]).exit_code == 1
+    nameless = json.loads(tool.invoke(app, ["runner", "time", "--nodes", str(files[0])]).stdout)
+    assert {"a", "b", "y"} & nameless["nodes"].keys()
+    unknown = tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])])
+    assert unknown.exit_code == 1
+    assert "unknown runtime 'tensorrt'" in unknown.output
     device = command(tmp_path, PER_NODE)
     assert tool.invoke(app, ["runner", "check", device]).stdout == "20 us on d\n"
     assert tool.invoke(app, ["runner", "check", f"{sys.executable} -c 1 {{model}}"]).exit_code == 1

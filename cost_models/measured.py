@@ -65,6 +65,7 @@ class MeasuredRuntime(CostModel):
         self.store = store or Store(default_path())
         self.estimator = Estimator()
         self._learned: set[str] = set()
+        self._late: set[str] = set()  # there was no time for them: a price does not change during a choice
 
     @cached_property
     def place(self) -> Place:
@@ -111,7 +112,7 @@ class MeasuredRuntime(CostModel):
         waiting: list[Specimen] = []
         refused: dict[str, Refusal] = {}
         for key, view in keys.items():
-            if key not in known:
+            if key not in known and key not in self._late:
                 try:
                     waiting.append(specimen_of(view))
                 except UnmeasurableError as error:
@@ -120,6 +121,7 @@ class MeasuredRuntime(CostModel):
         if waiting and self.seconds > 0:
             for answers in measured(waiting, self.runtime, self.seconds, progress):
                 self.store.add(self.place, answers)
+            self._late.update(specimen.key for specimen in waiting if specimen.key not in known)
         for key, view in keys.items():
             answer = known.get(key)
             if isinstance(answer, Measurement) and key not in self._learned:

@@ -75,13 +75,15 @@ def time_(
 
     One line of JSON a model, when it is timed.
     """
-    from egraph_opt.errors import UnknownSettingError
+    from egraph_opt.errors import ArgumentError, hint_of
     from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
     from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
 
     with errors_as_lines():
         if runtime not in RUNTIMES:
-            raise UnknownSettingError(runtime, RUNTIMES)
+            raise ArgumentError(
+                f"unknown runtime {runtime!r}{hint_of(runtime, RUNTIMES)} (runtimes: {', '.join(RUNTIMES)})"
+            )
         made: Runtime = OrtRuntime(threads) if runtime == RUNTIMES[0] else OpenVinoRuntime(threads)
         made.check()
     for model in models:
@@ -162,10 +164,28 @@ def _timed(path: Path, runtime: Runtime, nodes: bool) -> dict[str, object]:
         said: dict[str, object] = {"micros": found.micros, "device": machine_name()}
         if nodes:
             with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+                named = _with_names(path, Path(folder) / "named.onnx")
                 found_nodes = profile(
-                    *(str(path), proto, runtime, {}), seconds=SECONDS, prefix=str(Path(folder) / "profile")
+                    *(str(named), proto, runtime, {}), seconds=SECONDS, prefix=str(Path(folder) / "profile")
                 )
-            said["nodes"] = by_name(proto.graph, found_nodes.kernels)
+                graph = onnx.load(named, load_external_data=False).graph
+            said["nodes"] = by_name(graph, found_nodes.kernels)
     except Exception as error:  # runtimes raise what they like
         return {"error": " ".join(str(error).split()) or type(error).__name__}
     return said
+
+
+def _with_names(path: Path, target: Path) -> Path:
+    """The file of a model, or a copy in which nodes without a name have that of their first result.
+
+    A runtime names what it ran after nodes.
+    """
+    import onnx
+
+    if all(node.name for node in onnx.load(path, load_external_data=False).graph.node):
+        return path
+    model = onnx.load(path)
+    for node in model.graph.node:
+        node.name = node.name or next(filter(None, node.output), "")
+    onnx.save(model, target, save_as_external_data=True, location=f"{target.name}.data")
+    return target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,20 @@ def undisturbed(times: Sequence[float]) -> float:
     """The mean of the fastest quarter of some times: other programs only ever add to them."""
     fast = sorted(times)[: math.ceil(len(times) / 4)]
     return math.fsum(fast) / len(fast)
+
+
+_PLACE = re.compile(r"(Exception from|Check '.*' failed at) \S+:\d+:?")
+"""A line that says where in its own source a runtime failed."""
+
+SAID = 400
+"""Characters that are repeated of what a runtime says."""
+
+
+def complaint_of(error: Exception) -> str:
+    """What a runtime says of a model that it does not take, in one line and without places in its source."""
+    lines = [" ".join(line.split()) for line in str(error).splitlines()]
+    said = " ".join(line for line in lines if line and not _PLACE.fullmatch(line))
+    return (said or " ".join(filter(None, lines)))[:SAID] or type(error).__name__
 
 
 class TimedSession(Protocol):

@@ -12,7 +12,7 @@ import onnx
 
 from egraph_opt.cost.model import CostModel
 from egraph_opt.errors import TimingError
-from egraph_opt.graph.timed_runtime import Runtime
+from egraph_opt.graph.timed_runtime import Runtime, complaint_of
 from egraph_opt.lab.sweep.repricer import Repricer, graph_key
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -97,8 +97,9 @@ class Subject:
             try:
                 timed = latencies(models, self.runtime, points, proto, seconds=seconds)
             except Exception as error:  # the runtime raises what it likes
-                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-                raise TimingError(f"{self.name}: onnxruntime cannot time it: {reason}") from error
+                raise TimingError(
+                    f"{self.name}: onnxruntime cannot time it: {complaint_of(error)}"
+                ) from error
         return [Speed.of(latency) for latency in timed[1:]]
 
     def _original(self) -> tuple[bytes | str, onnx.ModelProto]:

@@ -7,11 +7,13 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import IO
 
 from egraph_opt.errors import TimingError
@@ -27,6 +29,9 @@ GRACE = 1.0
 """Seconds in which what a command has printed has to arrive once it ended."""
 
 _TICK = 0.2
+
+_GUARD = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
+"""Of a process that ends a command when the one that writes to it has ended, however that did."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,8 @@ def call(
         process.due = process.begun + seconds * len(files)
         for line in process.lines():
             said = _parsed(line)
-            if isinstance(said, Mapping) and said.get("model") in number_of:
-                number = number_of[said["model"]]
+            number = number_of.get(_model(said), -1)
+            if number >= 0:
                 found[number] = answer_of(said)
                 heard(number, found[number])
                 process.due = min(process.due, time.monotonic() + seconds)
@@ -89,7 +94,7 @@ def call(
         return found
     if found:
         raise CallError(f"it answered for {len(found)} of {len(files)} models")
-    return dict(enumerate(_together(lines, len(files))))
+    return _together(lines, files)
 
 
 def answer_of(said: object) -> DeviceAnswer:
@@ -118,25 +123,52 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _together(lines: Sequence[str], count: int) -> list[DeviceAnswer]:
-    """The answers in the last line that is JSON, or in all that was printed.
+def _model(said: object) -> str:
+    """The file that an answer says it is of; "" where it does not."""
+    model = said.get("model") if isinstance(said, Mapping) else None
+    return model if isinstance(model, str) else ""
+
+
+def _together(lines: Sequence[str], files: Sequence[str]) -> dict[int, DeviceAnswer]:
+    """The answers in the last line that is JSON, or in all that was printed, by the number of a file.
 
     Raises:
-        CallError: there are none, or another number of them.
+        CallError: there are none, or another number of them, or it is not clear which file they are of.
     """
     printed = "".join(lines)
     for text in (*reversed(lines), printed):
         found = _parsed(text)
         if isinstance(found, (dict, list)):
-            answers = [answer_of(each) for each in (found if isinstance(found, list) else [found])]
-            if len(answers) != count:
-                raise CallError(f"it answered for {len(answers)} of {count} models")
-            return answers
+            answers = found if isinstance(found, list) else [found]
+            if len(answers) != len(files):
+                raise CallError(f"it answered for {len(answers)} of {len(files)} models")
+            numbers = _numbers([_model(each) for each in answers], files)
+            return {k: answer_of(each) for k, each in zip(numbers, answers, strict=True)}
     raise CallError(f"it printed no JSON: {printed.strip()[:SHOWN]!r}")
 
 
+def _numbers(models: Sequence[str], files: Sequence[str]) -> list[int]:
+    """Of which file each answer is: that which it names, by its path or its last part; or in their order.
+
+    Raises:
+        CallError: names and order contradict each other.
+    """
+    bases = [PurePath(file).name for file in files]
+    number_of = {base: k for k, base in enumerate(bases) if bases.count(base) == 1}
+    number_of |= {file: k for k, file in enumerate(files)}
+    named = [number_of.get(model, number_of.get(PurePath(model).name, -1)) for model in models]
+    if sorted(named) == list(range(len(files))):
+        return named
+    for k, number in enumerate(named):
+        if number not in (-1, k):
+            raise CallError(
+                f"its answer {k + 1} of {len(files)} names {models[k]!r}, and others are in order"
+            )
+    return list(range(len(files)))
+
+
 class _Process:
-    """A command that runs; when this ends nothing of it is left behind, whatever ended it.
+    """A command that runs; when this ends nothing of it is left behind, whatever ended it, signals included.
 
     Attributes:
         due: when it is ended, as `time.monotonic` has it.
@@ -160,6 +192,12 @@ class _Process:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise CallError(f"{self.name} cannot be started: {reason}") from error
+        guard = [sys.executable, "-ISc", _GUARD, str(self.process.pid)]
+        self.guard: subprocess.Popen[bytes] | None = None
+        with suppress(OSError):  # without one the command ends where this block does
+            self.guard = subprocess.Popen(
+                guard, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+            )
         self.begun, self.due = time.monotonic(), math.inf
         self.printed: queue.Queue[str | None] = queue.Queue()
         self.complaint = ""
@@ -174,6 +212,9 @@ class _Process:
     def __exit__(self, *exception: object) -> None:
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        if self.guard is not None:
+            self.guard.kill()
+            self.guard.communicate()
         self.process.wait()
 
     def _read(self, stream: IO[str]) -> None:

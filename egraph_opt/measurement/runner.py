@@ -152,20 +152,27 @@ class _Calls:
 
 @contextmanager
 def queue_of_one(command: str) -> Iterator[None]:
-    """One call of a command at a time, in all processes of the user: what shares a device times nothing."""
+    """One call of a command at a time, in all processes and threads of the user.
+
+    What shares a device times nothing.
+    """
     folder = cache_folder()
     if folder is None:
         yield
         return
     try:
-        from fcntl import LOCK_EX, lockf
+        from fcntl import LOCK_EX, LOCK_UN, flock
 
         make_folder(folder)
-        file = (folder / "runners.lock").open("ab")
+        file = (folder / f"runner-{crc32(command.encode()):08x}.lock").open("ab")
     except (ImportError, OSError):  # no such locks here, or nowhere to keep them
         yield
         return
     with file:
         with suppress(OSError):
-            lockf(file, LOCK_EX, 1, crc32(command.encode()))  # a byte for each command
-        yield
+            flock(file, LOCK_EX)  # of the open file, so that threads wait for each other as well
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                flock(file, LOCK_UN)  # what was forked meanwhile has the file open, too

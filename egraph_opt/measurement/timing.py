@@ -7,16 +7,17 @@ import math
 import pickle
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from egraph_opt.graph.timed_runtime import Run, Runtime, TimedSession
-from egraph_opt.measurement.worker import COMMAND, Say
+from egraph_opt.graph.timed_runtime import Run, Runtime, TimedSession, complaint_of
+from egraph_opt.measurement.worker import COMMAND, Say, end_with_who_asks
 
 BURST = 4
 """Runs in a row: in a model, too, operands were written just before."""
@@ -78,6 +79,8 @@ class Refusal:
 
 Answer = Measurement | Refusal
 
+Trying = Callable[[str], None]
+
 
 def summary(runs: Sequence[Run]) -> Measurement:
     """What several runs say.
@@ -97,58 +100,88 @@ def summary(runs: Sequence[Run]) -> Measurement:
     return Measurement(micros, entering, leaving, fast[0].count, max(spread, 0.0), len(runs))
 
 
+@dataclass(frozen=True)
+class _WarmSpecimen:
+    """A specimen that runs.
+
+    Attributes:
+        each: seconds of a run.
+    """
+
+    specimen: Specimen
+    session: TimedSession
+    each: float
+
+    @property
+    def wanted(self) -> int:
+        """How many runs count, if there is time."""
+        return max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(self.each, 1e-6))))
+
+
+def _load(specimen: Specimen, runtime: Runtime, prefix: Path, trying: Trying) -> _WarmSpecimen | Refusal:
+    """Load and warm up; or what the runtime says against it."""
+    trying(specimen.key)
+    try:
+        session = runtime.profiled(specimen.model, prefix)
+    except Exception as error:  # the runtime raises what it likes
+        return Refusal(complaint_of(error))
+    trying(specimen.key)
+    try:
+        begun = time.perf_counter()
+        for _ in range(WARM):
+            session.run(specimen.feeds)
+        return _WarmSpecimen(specimen, session, (time.perf_counter() - begun) / WARM)
+    except Exception as error:
+        session.close()
+        return Refusal(complaint_of(error))
+
+
 def time_batch(
     batch: Sequence[Specimen],
     runtime: Runtime,
     seconds: float,
     folder: Path,
-    trying: Callable[[str], None] = lambda key: None,
+    trying: Trying = lambda key: None,
 ) -> dict[str, Answer]:
     """Time specimens side by side.
 
     Args:
-        seconds: after these a turn that is not needed is left out.
+        seconds: specimens that are not timed within them are left out, but for the first; after them a turn
+            that is not needed is left out.
         folder: for the profiler's files.
-        trying: called with the key of each specimen before it runs first: a kernel may end the process.
+        trying: called with the key of a specimen before it is loaded and before it runs: a kernel may end the
+            process, or not end itself.
     """
     deadline = time.monotonic() + seconds
     answers: dict[str, Answer] = {}
-    sessions: dict[str, tuple[Specimen, TimedSession]] = {}
-    wanted: dict[str, int] = {}
+    loaded: list[_WarmSpecimen] = []
+    needed = 0.0
     for number, specimen in enumerate(batch):
-        trying(specimen.key)
-        try:
-            session = runtime.profiled(specimen.model, folder / str(number))
-        except Exception as error:  # the runtime raises what it likes
-            answers[specimen.key] = Refusal(_first_line(error))
+        if (answers or loaded) and time.monotonic() + needed > deadline:
+            break
+        found = _load(specimen, runtime, folder / str(number), trying)
+        if isinstance(found, Refusal):
+            answers[specimen.key] = found
             continue
-        try:
-            begun = time.perf_counter()
-            for _ in range(WARM):
-                session.run(specimen.feeds)
-            each = (time.perf_counter() - begun) / WARM
-        except Exception as error:
-            session.close()
-            answers[specimen.key] = Refusal(_first_line(error))
-            continue
-        sessions[specimen.key] = specimen, session
-        wanted[specimen.key] = max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(each, 1e-6))))
+        needed += LEAST * found.each
+        if loaded and time.monotonic() + needed > deadline:
+            found.session.close()
+            break
+        loaded.append(found)
     # Threads of one session wait actively for a while, in the way of the next one.
     burst = BURST if runtime.threads == 1 else MOST
-    for turn in range(0, max(wanted.values(), default=0), burst):
+    for turn in range(0, max((one.wanted for one in loaded), default=0), burst):
         if turn >= LEAST and time.monotonic() > deadline:
             break
-        for key, (specimen, session) in sessions.items():
-            for _ in range(min(burst, wanted[key] - turn)):
-                session.run(specimen.feeds)
-    for key, (_, session) in sessions.items():
-        runs = session.close()[WARM:]
-        answers[key] = summary(runs) if runs else Refusal("the profiler has seen no run")
+        for one in loaded:
+            for run in range(min(burst, one.wanted - turn)):
+                if run == 0 or one.wanted == LEAST:  # it is slow, and not disturbed by that
+                    trying(one.specimen.key)
+                one.session.run(one.specimen.feeds)
+    for one in loaded:
+        runs = one.session.close()[WARM:]
+        answers[one.specimen.key] = summary(runs) if runs else Refusal("the profiler has seen no run")
     return answers
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
 
 
 BATCH = 48
@@ -160,6 +193,13 @@ STEADY = 0.1
 """A spread above this is measured once more."""
 
 CRASHED = "the runtime crashes on it"
+HANGS = "the runtime does not end with it"
+
+STALLED = 30.0
+"""Seconds in which a specimen has to be loaded, or to run: what takes longer is ended."""
+
+STARTING = 120.0
+"""Seconds in which the process has to begin."""
 
 
 def measured(
@@ -185,12 +225,14 @@ def measured(
             del waiting[: len(batch)]
             answers = {key: steadier(before.get(key), a) for key, a in workers.time(batch, left).items()}
             yield answers
+            late = [specimen for specimen in batch if specimen.key not in answers]
+            waiting[:0] = late
             for specimen in batch:
                 answer = answers.get(specimen.key)
                 if isinstance(answer, Measurement) and answer.spread > STEADY:
                     shaky.append(specimen)
                     before[specimen.key] = answer
-            done += len(batch)
+            done += len(batch) - len(late)
             progress(min(1.0, done / len(specimens)))
             if not waiting and not again:
                 waiting, again, shaky = shaky, True, []
@@ -203,7 +245,8 @@ def steadier(before: Answer | None, now: Answer) -> Answer:
 
 
 def serve(batch: Sequence[Specimen], runtime: Runtime, seconds: float, say: Say) -> None:
-    """In the other process: ("trying", key) before a specimen runs first, then ("done", answers)."""
+    """In the other process: ("trying", key) before a specimen is loaded or runs, then ("done", answers)."""
+    end_with_who_asks()
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
         say(("done", time_batch(batch, runtime, seconds, Path(folder), lambda key: say(("trying", key)))))
 
@@ -220,11 +263,16 @@ def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
 
 
 class _Workers:
-    """The process that times, and the next one where a kernel has ended it."""
+    """The process that times, and the next one where a kernel has ended it.
+
+    Attributes:
+        late: it was ended, as it took too long.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.process: subprocess.Popen[bytes] | None = None
+        self.late = False
 
     def __enter__(self) -> _Workers:
         return self
@@ -233,17 +281,22 @@ class _Workers:
         self._end()
 
     def time(self, batch: Sequence[Specimen], seconds: float) -> dict[str, Answer]:
-        """The answers of a batch; a specimen that ends the process is refused, and the others run again."""
-        crashed: dict[str, Answer] = {}
+        """The answers of a batch, as far as there is time.
+
+        A specimen that ends the process, or does not end itself, is refused, and the others run again.
+        """
+        deadline = time.monotonic() + seconds
+        refused: dict[str, Answer] = {}
         while True:
-            left = [specimen for specimen in batch if specimen.key not in crashed]
-            if not left:
-                return crashed
-            answers, last = self._ask(left, seconds)
+            left = [specimen for specimen in batch if specimen.key not in refused]
+            now = time.monotonic()
+            if not left or (refused and now > deadline):
+                return refused
+            answers, last = self._ask(left, deadline - now)
             if answers is not None:
-                return {**crashed, **answers}
+                return {**refused, **answers}
+            refused[last or left[0].key] = Refusal(HANGS if self.late else CRASHED)
             self._end()
-            crashed[last or left[0].key] = Refusal(CRASHED)
 
     def _ask(self, batch: Sequence[Specimen], seconds: float) -> tuple[dict[str, Answer] | None, str]:
         """The answers, or None and the specimen that was tried last."""
@@ -252,18 +305,38 @@ class _Workers:
         assert process.stdout is not None
         last = ""
         try:
-            pickle.dump((serve, (list(batch), self.runtime, seconds)), process.stdin)
-            process.stdin.flush()
+            with self._ended_after(STARTING):
+                pickle.dump((serve, (list(batch), self.runtime, seconds)), process.stdin)
+                process.stdin.flush()
             while True:
-                kind, content = pickle.load(process.stdout)
+                with self._ended_after(STALLED if last else STARTING):
+                    kind, content = pickle.load(process.stdout)
                 if kind == "done":
                     return content, last
                 last = content
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             return None, last
 
+    @contextlib.contextmanager
+    def _ended_after(self, seconds: float) -> Iterator[None]:
+        """End the process where the block takes longer."""
+
+        def end() -> None:
+            self.late = True
+            if self.process is not None:
+                self.process.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
     def _running(self) -> subprocess.Popen[bytes]:
         if self.process is None:
+            self.late = False
             self.process = subprocess.Popen(
                 COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )

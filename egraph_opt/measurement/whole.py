@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from egraph_opt.graph.timed_runtime import Feeds, Runtime
+from egraph_opt.errors import TimingError
+from egraph_opt.graph.timed_runtime import Feeds, Runtime, complaint_of
 from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError
 from egraph_opt.verification.inputs import random_inputs
@@ -159,11 +160,50 @@ def latencies(
         exactly: at these sizes and no others.
 
     Raises:
-        Exception: what the runtime raises for a model that it cannot load or run.
+        TimingError: the runtime does not load or run one of them.
     """
-    sessions = [runtime.session(model) for model in models]
-    clock = runtime.clock()
-    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed, search=not exactly)[0])
+    found = latencies_here(models, runtime, sizes, proto, seconds=seconds, seed=seed, exactly=exactly)
+    for number, each in enumerate(found):
+        if isinstance(each, str):
+            raise TimingError(f"model {number + 1} of {len(models)}: {each}" if number else each)
+    return [each for each in found if isinstance(each, Latency)]
+
+
+def latencies_here(
+    models: Sequence[bytes | str],
+    runtime: Runtime,
+    sizes: Mapping[str, int],
+    proto: onnx.ModelProto,
+    *,
+    seconds: float = 3.0,
+    seed: int = 0,
+    exactly: bool = False,
+) -> list[Latency | str]:
+    """As `latencies`; of a model that the runtime does not load or run the reason.
+
+    Where that is the first one, nothing is timed, and its reason is that of all.
+    """
+    sessions, refused = dict[int, Any](), dict[int, str]()
+    given: Feeds = {}
+    for number, model in enumerate(models):
+        try:
+            session = runtime.session(model)
+            if number == 0:
+                given = dict(feeds_for(proto, session, sizes, seed=seed, search=not exactly)[0])
+            session.run(None, given)
+            sessions[number] = session
+        except Exception as error:  # the runtime raises what it likes
+            refused[number] = complaint_of(error)
+            if number == 0:
+                return [refused[0]] * len(models)
+    found = _timed(list(sessions.values()), given, runtime.clock(), seconds, seed)
+    timed = dict(zip(sessions, found, strict=True))
+    return [timed[k] if k in timed else refused[k] for k in range(len(models))]
+
+
+def _timed(
+    sessions: Sequence[Any], given: Feeds, clock: Callable[[], float], seconds: float, seed: int
+) -> list[Latency]:
     begun = time.perf_counter()
     for _ in range(WARM):
         for session in sessions:

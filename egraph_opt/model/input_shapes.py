@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
+import onnx
+from google.protobuf.message import EncodeError
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
 from egraph_opt.errors import InputShapeError, hint_of
@@ -74,6 +77,31 @@ def fix_input_shapes(model: ModelProto, shapes: Mapping[str, Sizes], source: str
     # A dim in a body may be another in each iteration.
     for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         _substitute(info, known)
+
+
+def sized_file(file: Path, dims: Mapping[str, int], target: Path) -> Path:
+    """A copy of a model's file with sizes of dims, or the file where no input has one of them.
+
+    Weights are in the copy, or beside it where they are too many for that.
+
+    Raises:
+        InputShapeError: a size that a dim cannot have.
+    """
+    inputs = onnx.load(file, load_external_data=False).graph.input
+    shapes: dict[str, dict[str, int]] = {}
+    for value in inputs:
+        names = {dim.dim_param for dim in value.type.tensor_type.shape.dim}
+        if here := {name: size for name, size in dims.items() if name in names}:
+            shapes[value.name] = here
+    if not shapes:
+        return file
+    model = onnx.load(file)
+    fix_input_shapes(model, shapes, str(file))
+    try:
+        target.write_bytes(model.SerializeToString())
+    except (ValueError, EncodeError):
+        onnx.save(model, target, save_as_external_data=True, location=f"{target.name}.data")
+    return target
 
 
 def _no_input(name: str, free: Sequence[str]) -> str:

@@ -98,9 +98,24 @@ class Chosen(Iteration):
     late: bool
 
 
+@dataclass(frozen=True)
+class ChosenIterations:
+    """What was chosen, iteration by iteration, and what went wrong meanwhile."""
+
+    iterations: list[Chosen]
+    failures: tuple[str, ...]
+
+
 def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
-    failures: list[str] = []
+    return handed_out(original, region, request, clock, choices(original, region, request, clock))
+
+
+def handed_out(
+    original: GivenModel, region: Region, request: Request, clock: Clock, found: ChosenIterations
+) -> Result:
+    """Order a chosen graph for memory, verify it, and give an account; nothing is chosen any more."""
+    iterations, failures = found.iterations, list(found.failures)
 
     def alone() -> float:
         """What goes wrong here leaves what is known without it."""
@@ -117,7 +132,6 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
             )
             return math.inf
 
-    iterations = _iterations(original, region, request, clock, failures)
     chosen = iterations[-1]
     memory = arranged(
         chosen.model,
@@ -279,17 +293,15 @@ NOT_COMPILED = "what the target's compiler gains by itself is counted as ours: {
 LATER = "the graph is not saturated again: {}"
 
 
-def _iterations(
-    original: GivenModel, region: Region, request: Request, clock: Clock, failures: list[str]
-) -> list[Chosen]:
+def choices(original: GivenModel, region: Region, request: Request, clock: Clock) -> ChosenIterations:
     """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before.
 
-    What goes wrong while it is saturated again is added to `failures`: what was chosen before is returned.
+    What goes wrong while it is saturated again leaves what was chosen before.
     """
-    first = _choose(original, region, request, clock)
+    first, failures = _choose(original, region, request, clock), list[str]()
     again = request.again
     if again is None or request.objective.searches or first.interrupted:
-        return [first]
+        return ChosenIterations([first], ())
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(original, loaded=replace(original.loaded, model=model))
@@ -310,12 +322,13 @@ def _iterations(
             raise error
         failures.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
-    return restarted(
+    iterations = restarted(
         *(first, request.model, lambda model: again(model, clock), choose),
         given=original.loaded.model,
         deadline=request.deadline,
         failure=failure,
     )
+    return ChosenIterations(iterations, tuple(failures))
 
 
 def _choose(original: GivenModel, region: Region, request: Request, clock: Clock) -> Chosen:

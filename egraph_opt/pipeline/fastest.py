@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,13 @@ from typing import Any
 import onnx
 
 from egraph_opt.cost.model import CostModel
-from egraph_opt.errors import TimingError
-from egraph_opt.graph.isolation import apart
-from egraph_opt.graph.timed_runtime import Runtime
+from egraph_opt.graph.isolation import CrashError, apart
+from egraph_opt.graph.timed_runtime import Runtime, complaint_of
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.times_journal import latencies_on
-from egraph_opt.measurement.whole import Latency, latencies
-from egraph_opt.model.input_shapes import fix_input_shapes
+from egraph_opt.measurement.whole import Latency, latencies_here
+from egraph_opt.model.input_shapes import sized_file
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.size_points import SizePoint
 from egraph_opt.report.figures import LatencyReport, SizeLatency
@@ -38,7 +37,7 @@ LONGEST = 600.0
 """Seconds in which models have to be timed."""
 
 REFUSED = Latency(math.inf, 0.0, 0.0, 0.0, 0)
-"""Of a model that a device does not run."""
+"""Of a model that is not run where it is timed."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +72,20 @@ def fastest(
     if runner is not None:
         told = replace(told, provider="", threads=0, runtime=runner.command)
     try:
-        found = _time(original, results, runtime, sizes, seed=seed, runner=runner)
+        answers = _time(original, results, runtime, sizes, seed=seed, runner=runner)
     except Exception as error:  # the runtime raises what it likes
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        return Timed(0, replace(told, reason=f"not timed: {reason}"))
+        return Timed(0, replace(told, reason=f"not timed: {complaint_of(error)}"))
+    refused = [next((at for at in at_sizes if isinstance(at, str)), "") for at_sizes in answers]
+    if refused[0]:
+        return Timed(0, replace(told, reason=f"not timed: the original: {refused[0]}"))
+    elsewhere = model.elsewhere and runner is None
+    if refused[1] and elsewhere:  # it may run on the machine that it is for
+        return Timed(0, replace(told, reason=f"not timed: the result: {refused[1]}"))
+    if all(refused[1:]):
+        return Timed(
+            None, replace(told, reason=f"what was found does not run in {told.runtime}: {refused[1]}")
+        )
+    found = [[REFUSED if isinstance(at, str) else at for at in at_sizes] for at_sizes in answers]
     weights = [size.weight for size in sizes]
     first, *others = (mean_latency(at_sizes, found[0], weights) for at_sizes in found)
     slowest = [min(found[k + 1], key=lambda at: at.speedup) for k in range(len(others))]
@@ -92,7 +101,7 @@ def fastest(
         disturbed=chosen.disturbed,
         sizes=_by_size(sizes, found[0], found[best + 1]) if len(sizes) > 1 else (),
     )
-    if model.elsewhere and runner is None:
+    if elsewhere:
         return Timed(best, report)
     if worst.low < 1 and worst.high - worst.low > UNSURE:
         between = f"{worst.low:.2f} to {worst.high:.2f} times as fast as the original"
@@ -160,24 +169,42 @@ def _time(
     *,
     seed: int,
     runner: Runner | None,
-) -> list[list[Latency]]:
-    """Per model, the original first, a latency per size."""
+) -> list[list[Latency | str]]:
+    """Per model, the original first, a latency per size, or why there is none."""
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
         if runner is not None:
-            found = [
-                _time_on(runner, original, results, size.said if len(sizes) > 1 else {}, Path(folder))
-                for size in sizes
-            ]
+            found = [_time_on(runner, original, results, size.points, Path(folder)) for size in sizes]
             return [list(of_model) for of_model in zip(*found, strict=True)]
         source = original if isinstance(original, Path) else original.SerializeToString()
         models: list[Any] = [str(source) if isinstance(source, Path) else source]
         models += [str(result.save(Path(folder) / f"{k}.onnx")) for k, result in enumerate(results)]
         proto = onnx.load(original, load_external_data=False) if isinstance(original, Path) else original
-        timed = partial(latencies, seconds=SECONDS, seed=seed, exactly=len(sizes) > 1)
-        found = [
-            list(apart(timed, models, runtime, dict(size.points), proto, seconds=LONGEST)) for size in sizes
-        ]
+        exactly = len(sizes) > 1
+        timed = partial(
+            latencies_here, runtime=runtime, proto=proto, seconds=SECONDS, seed=seed, exactly=exactly
+        )
+        found = [_time_here(partial(timed, sizes=dict(size.points)), models) for size in sizes]
         return [list(of_model) for of_model in zip(*found, strict=True)]
+
+
+def _time_here(timed: Callable[[list[Any]], list[Latency | str]], models: list[Any]) -> list[Latency | str]:
+    """The same at one size; where a model ends the process of the runtime, each has one with the original.
+
+    Raises:
+        CrashError: that was the original, or it takes too long.
+    """
+    try:
+        return list(apart(timed, models, seconds=LONGEST))
+    except CrashError as error:
+        if error.late:
+            raise
+    found = list(apart(timed, models[:1], seconds=LONGEST))
+    for model in models[1:]:
+        try:
+            found.append(apart(timed, [models[0], model], seconds=LONGEST)[1])
+        except CrashError as error:
+            found.append(str(error))
+    return found
 
 
 def _time_on(
@@ -186,8 +213,8 @@ def _time_on(
     results: Sequence[Result],
     dims: Mapping[str, int],
     folder: Path,
-) -> list[Latency]:
-    """The same by a command, which may refuse a result: that one is infinitely slow.
+) -> list[Latency | str]:
+    """The same by a command.
 
     Args:
         dims: sizes that are written into the models: a command is not told any.
@@ -196,27 +223,6 @@ def _time_on(
     if not isinstance(original, Path):
         first.write_bytes(original.SerializeToString())
     files = [first, *(result.save(folder / f"{k}.onnx") for k, result in enumerate(results))]
-    if dims:
-        files = [_fixed(file, dims, folder / f"{k}_fixed.onnx") for k, file in enumerate(files)]
-    found = latencies_on(runner, files)
-    return [REFUSED if isinstance(each, str) else each for each in found]
-
-
-def _fixed(file: Path, dims: Mapping[str, int], target: Path) -> Path:
-    """A copy of a model with sizes of dims; its weights are in it.
-
-    Raises:
-        TimingError: they are too many for that.
-    """
-    model = onnx.load(file)
-    shapes: dict[str, dict[str, int]] = {}
-    for value in model.graph.input:
-        names = {dim.dim_param for dim in value.type.tensor_type.shape.dim}
-        if here := {name: size for name, size in dims.items() if name in names}:
-            shapes[value.name] = here
-    fix_input_shapes(model, shapes, str(file))
-    try:
-        target.write_bytes(model.SerializeToString())
-    except ValueError as error:
-        raise TimingError(f"{file}: its weights do not fit into one file: {error}") from error
-    return target
+    return latencies_on(
+        runner, [sized_file(file, dims, folder / f"{k}_sized.onnx") for k, file in enumerate(files)]
+    )

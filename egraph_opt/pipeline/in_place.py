@@ -28,6 +28,7 @@ from egraph_opt.measurement.places import RunProfile, profile, timed_places
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.measurement.specimen import specimen_key
 from egraph_opt.measurement.times_journal import Rounds
+from egraph_opt.model.input_shapes import sized_file
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import write_model
 from egraph_opt.pipeline.candidates import LEAST, ByPlace, PlacePrices
@@ -61,7 +62,7 @@ def profiler_of(
         runner: the command that times them.
     """
     if runner is not None:
-        return partial(_profile_on, runner)
+        return partial(_profile_on, runner, points)
     runtime = model.runtime
     if runtime is None:
         return None
@@ -69,9 +70,10 @@ def profiler_of(
     return lambda path: apart(timed, str(path), original, runtime, points, seconds=LONGEST)
 
 
-def _profile_on(runner: Runner, path: Path) -> RunProfile:
+def _profile_on(runner: Runner, points: Mapping[str, int], path: Path) -> RunProfile:
     """The profile that a device prints with the time of a model, which is one of those it is chosen by."""
-    rounds = Rounds(runner, [path], "the profile")
+    sized = sized_file(path, points, path.with_name("sized.onnx"))
+    rounds = Rounds(runner, [sized], "the profile")
     rounds.run(0, lambda waiting: [waiting] if waiting else [])
     times = rounds.answers[0][0].nodes
     return RunProfile([Kernel("", (name,), micros) for name, micros in times.items()])

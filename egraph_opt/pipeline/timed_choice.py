@@ -15,7 +15,7 @@ from egraph_opt.measurement.runner import Runner
 from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline.candidates import model_variants
 from egraph_opt.pipeline.collection import collected_rarely
-from egraph_opt.pipeline.extraction import Request, extract_cheapest
+from egraph_opt.pipeline.extraction import ChosenIterations, Request, choices, extract_cheapest, handed_out
 from egraph_opt.pipeline.fastest import fastest
 from egraph_opt.pipeline.in_place import ProfiledGraphs, choose_by_place, prediction, profiler_of
 from egraph_opt.pipeline.limits import Clock, total
@@ -42,21 +42,40 @@ class GoodGraphs:
     clock: Clock
 
     def __post_init__(self) -> None:
-        first = extract_cheapest(self.original, self.region, self.request, self.clock)
+        given = self.original, self.region, self.request, self.clock
+        chosen = choices(*given)
+        first = handed_out(*given, chosen)
         self.by_request: dict[Request, Result] = {self.request: first}
+        self.chosen: dict[Request, ChosenIterations] = {self.request: chosen}
         self.known = [without_provenance(first.model)]
 
     def add(self, model: CostModel) -> Result:
         """What another cost model chooses, which need not be the best of its kind: the clock decides."""
-        draft = replace(self.request, model=model, extractor="draft", verify=False, strict=False, again=None)
-        result = extract_cheapest(self.original, self.region, draft, self.clock)
+        # What legalization has changed cannot be compared with the original any more.
+        verify = self.request.verify and self.original.legalize
+        draft = replace(self.request, model=model, extractor="draft", verify=verify, strict=False, again=None)
+        given = self.original, self.region, draft, self.clock
+        chosen = choices(*given)
+        result = handed_out(*given, chosen)
         if (
             result.report.status == "optimized"
             and (graph := without_provenance(result.model)) not in self.known
         ):
             self.by_request[draft] = result
+            self.chosen[draft] = chosen
             self.known.append(graph)
         return result
+
+    def verified(self, draft: Request) -> Result:
+        """The graph that was chosen by a draft, itself: to choose again may end elsewhere, or find no time.
+
+        Raises:
+            VerificationError: with strict, where the outputs differ.
+        """
+        if self.original.legalize:
+            return self.by_request[draft]
+        asked = replace(draft, verify=self.request.verify, strict=self.request.strict)
+        return handed_out(self.original, self.region, asked, self.clock, self.chosen[draft])
 
 
 @collected_rarely()
@@ -88,10 +107,10 @@ def extract_and_verify(original: GivenModel, region: Region, request: Request, c
         report = replace(report, seconds=total(original.seconds, clock.seconds))
         return Result(report, original.loaded, None)
     if timed.fastest > 0:
-        other = list(found.by_request)[timed.fastest]
-        verified = replace(other, verify=request.verify, strict=request.strict)
-        result = extract_cheapest(original, region, verified, clock)
-    report = replace(result.report, latency=told, seconds=total(original.seconds, clock.seconds))
+        result = found.verified(list(found.by_request)[timed.fastest])
+    report = replace(result.report, seconds=total(original.seconds, clock.seconds))
+    if report.status == "optimized":  # or what was timed failed verification, and is not handed out
+        report = replace(report, latency=told)
     return replace(result, report=report)
 
 

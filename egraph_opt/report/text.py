@@ -63,7 +63,7 @@ def classes_used(exactness: ExactnessReport) -> Text:
 def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:
     """Microseconds before and after, and how sure that is."""
     if not math.isfinite(latency.speedup):
-        return "microseconds", "", "", "", Text(f"not timed: {latency.reason}")
+        return "microseconds", "", "", "", Text(latency.reason)
     note = f"{latency.speedup:.3f} times as fast ({latency.low:.3f} to {latency.high:.3f})"
     if latency.threads:
         note += ", 1 thread" if latency.threads == 1 else f", {latency.threads} threads"

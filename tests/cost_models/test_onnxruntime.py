@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from onnx import TensorProto, parser
 
 from egraph_opt import Limits, optimize
 from egraph_opt.cost.model import NodeView
+from egraph_opt.cost_models import measured as measured_runtime
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.errors import LimitsError, UnknownSettingError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.measurement.specimen import specimen_key
 from egraph_opt.measurement.store import Store
-from egraph_opt.measurement.timing import Measurement
+from egraph_opt.measurement.timing import Answer, Measurement, Specimen
 
 X = Fact(TensorProto.FLOAT, (1, 64, 56, 56))
 BIG = NodeView("Exp", "", {}, (X,), (X,), opset=17)
@@ -55,6 +57,23 @@ def test_what_was_not_measured_is_estimated_and_said() -> None:
     other = NodeView("Exp", "", {}, (half,), (half,), opset=17)
     assert 0.4 * prices.cost(BIG) < prices.cost(other) < 0.6 * prices.cost(BIG)
     assert list(prices.remarks([BIG, other])) == ["1 of 2 prices are estimated, not measured: Exp"]
+
+
+def test_what_there_was_no_time_for_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An optimisation prepares prices for each of its choices, and may measure once."""
+    asked: list[int] = []
+
+    def first(specimens: list[Specimen], *arguments: Any) -> Iterator[dict[str, Answer]]:
+        asked.append(len(specimens))
+        yield {specimens[0].key: Measurement(1.0, 0.0, 0.0, 1, 0.0, 8)}
+
+    monkeypatch.setattr(measured_runtime, "measured", first)
+    model = OnnxRuntime(seconds=2.0, store=Store(None))
+    x = Fact(TensorProto.FLOAT, (8,))
+    views = [NodeView(name, "", {}, (x,), (x,), opset=17) for name in ("Relu", "Exp", "Tanh", "Sin")]
+    for some in (views[:3], views[:3], views):
+        model.prepare(some, lambda done: None)
+    assert asked == [3, 1]
 
 
 def test_an_operator_that_nobody_knows_has_a_price() -> None:

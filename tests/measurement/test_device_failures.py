@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -155,6 +156,46 @@ def test_a_command_that_never_stops_printing_is_ended() -> None:
     runner = Runner(f"{sys.executable} endless.py {{model}}", timeout=60.0, retries=0)
     (answer,) = runner.time(models(["good"]))
     assert "printed more than" in answer.error
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_command_ends_with_the_process_that_called_it(folder: Path, how: signal.Signals) -> None:
+    Path("hang.sh").write_text("echo $$ > child.part\nmv child.part child\nsleep 600\n")
+    code = """
+        from pathlib import Path
+        from egraph_opt import Runner
+        Runner("sh hang.sh {model}").time([Path("any.onnx")])
+    """
+    asks = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)])
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not Path("child").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)  # the guard is started behind the command
+    asks.send_signal(how)
+    assert asks.wait() == -how
+    child = int(Path("child").read_text())
+    while time.monotonic() < deadline and _runs(child):
+        time.sleep(0.05)
+    assert not _runs(child)
+
+
+def test_calls_in_threads_wait_for_each_other_and_those_of_other_commands_do_not_free_them() -> None:
+    Path("turns.py").write_text(
+        "import time\n"
+        "for word in ('begin', 'end'):\n"
+        "    with open('turns', 'a') as log: print(word, file=log)\n"
+        "    time.sleep(0.3)\n"
+        "print('{\"micros\": 3}')\n"
+    )
+    slow = Runner(f"{sys.executable} turns.py {{model}}", retries=0)
+    quick = Runner("echo '{\"micros\": 3}' {model}", retries=0)
+    (path,) = models(["good"])
+    calls = [threading.Thread(target=runner.time, args=([path],)) for runner in (slow, slow, quick, slow)]
+    for thread in calls:
+        thread.start()
+    for thread in calls:
+        thread.join()
+    assert Path("turns").read_text().split() == ["begin", "end"] * 3
 
 
 def test_what_a_command_leaves_running_is_ended_with_it() -> None:

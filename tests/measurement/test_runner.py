@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from egraph_opt import Runner, optimize
 from egraph_opt.cli import app
 from egraph_opt.errors import ArgumentError, TimingError
-from egraph_opt.measurement.device_call import DeviceAnswer
+from egraph_opt.measurement.device_call import CallError, DeviceAnswer, _together
 from egraph_opt.measurement.times_journal import latencies_on
 
 MODEL = """
@@ -106,6 +106,45 @@ def test_what_is_wrong_with_an_answer_is_said(
         latencies_on(asked, files)
 
 
+@pytest.mark.parametrize(
+    "of", ["file", "os.path.basename(file)", "'/on/the/board/' + os.path.basename(file)"]
+)
+def test_answers_of_a_list_are_of_the_files_that_they_name(
+    tmp_path: Path, files: list[Path], of: str
+) -> None:
+    code = f"""
+        import json, os, sys, onnx
+        names = {{file: onnx.load(file).graph.name for file in sys.argv[1:]}}
+        answers = [{{"model": {of}, "micros": 1 + int(name[1:])}} for file, name in names.items()]
+        print(json.dumps(answers[::-1]))
+    """
+    answers = Runner(command(tmp_path, code)).time(files)
+    assert [answer.micros for answer in answers] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("models", "numbers"),
+    [
+        (["", ""], [0, 1]),
+        (["resnet", "vgg"], [0, 1]),
+        (["a/x.onnx", ""], [0, 1]),
+        (["b/x.onnx", "a/x.onnx"], [1, 0]),
+        (["b/x.onnx", ""], None),
+        (["a/x.onnx", "a/x.onnx"], None),
+    ],
+)
+def test_names_and_order_of_answers_do_not_contradict_each_other(
+    models: list[str], numbers: list[int] | None
+) -> None:
+    lines = [json.dumps([{"model": model, "micros": k + 1.0} for k, model in enumerate(models)])]
+    if numbers is None:
+        with pytest.raises(CallError, match="and others are in order"):
+            _together(lines, ["a/x.onnx", "b/x.onnx"])
+    else:
+        found = _together(lines, ["a/x.onnx", "b/x.onnx"])
+        assert [found[number].micros for number in numbers] == [1.0, 2.0]
+
+
 def test_a_model_keeps_its_result_where_nothing_can_be_timed(tmp_path: Path, model: onnx.ModelProto) -> None:
     result = optimize(model, measure=Runner("/no/such/command {model}", retries=0))
     assert result.report.status == "optimized"
@@ -191,7 +230,11 @@ def test_the_commands_fit_together(tmp_path: Path, files: list[Path]) -> None:
         assert nodes and set(nodes) <= {"x", "a", "b", "y", "n0", "n1", "n2"}
     bad = tool.invoke(app, ["runner", "time", str(tmp_path / "none.onnx")])
     assert "error" in json.loads(bad.stdout)
-    assert tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])]).exit_code == 1
+    nameless = json.loads(tool.invoke(app, ["runner", "time", "--nodes", str(files[0])]).stdout)
+    assert {"a", "b", "y"} & nameless["nodes"].keys()
+    unknown = tool.invoke(app, ["runner", "time", "--runtime", "tensorrt", str(files[0])])
+    assert unknown.exit_code == 1
+    assert "unknown runtime 'tensorrt'" in unknown.output
     device = command(tmp_path, PER_NODE)
     assert tool.invoke(app, ["runner", "check", device]).stdout == "20 us on d\n"
     assert tool.invoke(app, ["runner", "check", f"{sys.executable} -c 1 {{model}}"]).exit_code == 1

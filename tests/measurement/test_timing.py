@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from onnx import TensorProto
 from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.timed_runtime import Run
+from egraph_opt.measurement import timing
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime, ProfiledSession, run_of
 from egraph_opt.measurement.specimen import specimen_of
 from egraph_opt.measurement.timing import (
     BATCH,
     CRASHED,
+    HANGS,
     LEAST,
+    WARM,
     Answer,
     Measurement,
     Refusal,
@@ -26,6 +30,7 @@ from egraph_opt.measurement.timing import (
     measured,
     steadier,
     summary,
+    time_batch,
 )
 
 
@@ -135,6 +140,98 @@ def test_a_kernel_that_crashes_ends_no_process_of_ours() -> None:
     assert answers["deadly"] == Refusal(CRASHED)
     assert isinstance(answers[before.key], Measurement)
     assert isinstance(answers[after.key], Measurement)
+
+
+WORKER = """
+import pickle, sys, time
+from egraph_opt.measurement.timing import Refusal
+
+while True:
+    function, (batch, runtime, seconds) = pickle.load(sys.stdin.buffer)
+    answers = {}
+    for specimen in batch:
+        pickle.dump(("trying", specimen.key), sys.stdout.buffer)
+        sys.stdout.flush()
+        if specimen.size == 7:
+            time.sleep(600)
+        answers[specimen.key] = Refusal("it was tried")
+    pickle.dump(("done", answers), sys.stdout.buffer)
+    sys.stdout.flush()
+"""
+"""A process in which specimens of seven bytes do not end."""
+
+
+def test_a_kernel_that_does_not_end_is_ended_and_the_others_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timing, "COMMAND", (sys.executable, "-c", WORKER))
+    monkeypatch.setattr(timing, "STALLED", 1.0)
+    specimens = [Specimen(key, b"", {}, 7 if key in "bd" else 1) for key in "abcde"]
+    (answers,) = measured(specimens, OrtRuntime(), 300.0)
+    assert {key for key, answer in answers.items() if answer == Refusal(HANGS)} == {"b", "d"}
+    assert [answers[key] for key in "ace"] == [Refusal("it was tried")] * 3
+
+
+class Ticking:
+    """A clock that goes on only where something is loaded or runs."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    perf_counter = monotonic
+
+
+class SlowSession:
+    def __init__(self, clock: Ticking, seconds: float) -> None:
+        self.clock, self.seconds, self.runs = clock, seconds, 0
+
+    def run(self, feeds: object) -> None:
+        self.clock.now += self.seconds
+        self.runs += 1
+
+    def close(self) -> list[Run]:
+        return [Run(1e6 * self.seconds, 0.0, 0.0, 1)] * self.runs
+
+
+class SlowRuntime(OrtRuntime):
+    """Each run takes as many seconds as the model says."""
+
+    def profiled(self, model: bytes | str, prefix: Path) -> Any:
+        return SlowSession(clock, float(model))
+
+
+clock = Ticking()
+
+
+@pytest.mark.parametrize(("each", "timed"), [(0.25, 1), (0.0625, 3), (0.001, 48), (5.0, 1)])
+def test_a_batch_ends_with_its_seconds_or_with_its_first_specimen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, each: float, timed: int
+) -> None:
+    """48 convolutions of a quarter of a second took 120 seconds, where two were asked for."""
+    monkeypatch.setattr(timing, "time", clock)
+    begun = clock.now
+    batch = [Specimen(str(k), str(each).encode(), {}, 1) for k in range(BATCH)]
+    answers = time_batch(batch, SlowRuntime(), 2.0, tmp_path)
+    assert len(answers) == timed
+    assert all(isinstance(answer, Measurement) and answer.runs >= LEAST for answer in answers.values())
+    assert clock.now - begun <= max(2.0, (WARM + LEAST) * each) + WARM * each
+
+
+def test_what_a_batch_had_no_time_for_is_tried_in_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def first(self: object, batch: list[Specimen], seconds: float) -> dict[str, Answer]:
+        asked.append(len(batch))
+        return {batch[0].key: Refusal("tried")}
+
+    monkeypatch.setattr(timing._Workers, "time", first)
+    told: list[float] = []
+    found = list(measured([relu(n) for n in range(1, 4)], OrtRuntime(), 30.0, told.append))
+    assert (asked, len(found)) == ([3, 2, 1], 3)
+    assert told == [1 / 3, 2 / 3, 1.0]
 
 
 def test_what_was_measured_before_an_interrupt_is_kept() -> None:

@@ -7,8 +7,9 @@ import onnx
 import pytest
 from onnx import parser
 
+from egraph_opt.graph.timed_runtime import complaint_of
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
-from egraph_opt.measurement.whole import LEAST_TURNS, feeds_for, latencies, quiet
+from egraph_opt.measurement.whole import LEAST_TURNS, Latency, feeds_for, latencies, latencies_here, quiet
 from egraph_opt.verification.execution import ExecutionError
 
 
@@ -41,6 +42,34 @@ def test_what_cannot_be_run_is_an_error() -> None:
     broken.graph.node[0].op_type = "Unheard"
     with pytest.raises(Exception, match="Unheard"):
         latencies([broken.SerializeToString()], OrtRuntime(), {}, model)
+
+
+def test_of_models_that_are_refused_the_reason_is_said_and_the_others_are_timed() -> None:
+    good, broken = products(1), products(1)
+    broken.graph.node[0].op_type = "Unheard"
+    models = [model.SerializeToString() for model in (good, broken, good)]
+    first, refused, other = latencies_here(models, OrtRuntime(), {"N": 4}, good, seconds=0.01)
+    assert isinstance(first, Latency) and isinstance(other, Latency)
+    assert isinstance(refused, str) and "Unheard" in refused
+    every = latencies_here(models[1:], OrtRuntime(), {"N": 4}, good, seconds=0.01)
+    assert every == [refused] * 2, "nothing is compared with what does not run"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("[ONNXRuntimeError] : 1 : FAIL : no kernel", "[ONNXRuntimeError] : 1 : FAIL : no kernel"),
+        (
+            "Exception from src/cpp/core.cpp:105:\nCheck 'false' failed at src/a/report.cpp:151:\n"
+            "FrontEnd API failed:\n-- No rule for: q.Foo\n\n",
+            "FrontEnd API failed: -- No rule for: q.Foo",
+        ),
+        ("Exception from src/core.cpp:105:", "Exception from src/core.cpp:105:"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_of_a_complaint_the_places_in_its_source_are_left_out(said: str, kept: str) -> None:
+    assert complaint_of(RuntimeError(said)) == kept
 
 
 def test_inputs_have_the_sizes_asked_for_where_the_model_runs_on_them() -> None:

@@ -104,6 +104,28 @@ def test_a_result_that_is_slower_at_one_size_is_not_handed_out(
     assert (good.latency.before, good.latency.after, good.latency.speedup) == (414.0, 18.0, 23.0)
 
 
+@pytest.mark.parametrize(("sizes", "n"), [(None, 1), ([{"N": 100}], 100)])
+def test_a_device_gets_one_size_written_in_and_the_sizes_of_prices_where_none_is_said(
+    tmp_path: Path, sizes: list[dict[str, int]] | None, n: int
+) -> None:
+    """Also where it profiles: it is told no sizes of dims."""
+    runner = device(tmp_path, 18.0)
+    script = tmp_path / "device.py"
+    script.write_text(script.read_text() + LOGGED)
+    thrice = parser.parse_model(MODEL.replace("w = Neg (z)", "a = Neg (z) b = Neg (a) w = Neg (b)"))
+    latency = optimize(thrice, Board(), rewrites=PRIMITIVES, sizes=sizes, measure=runner).report.latency
+    assert latency is not None
+    assert latency.before == 10 + 8 * n
+    assert set((tmp_path / "log").read_text().split()) == {str(n)}
+
+
+LOGGED = """
+with open(__file__.replace("device.py", "log"), "a") as log:
+    for file in sys.argv[1:]:
+        print(onnx.load(file).graph.input[0].type.tensor_type.shape.dim[0].dim_value, file=log)
+"""
+
+
 def test_at_each_size_the_runtime_runs_what_is_timed(model: onnx.ModelProto) -> None:
     twice = parser.parse_model(MODEL.replace("w = Neg (z)", "a = Neg (z) b = Neg (a) w = Neg (b)"))
     latency = optimize(twice, "nodes", measure=2, sizes=[{"N": 2, "M": 3}, {"N": 64, "M": 5}]).report.latency

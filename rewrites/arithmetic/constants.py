@@ -122,7 +122,7 @@ def _quotient_examples(rng: np.random.Generator) -> Iterator[Example]:
 def quotient_scales(x: Tensor, c: Tensor):
     """x / c = x * (1/c), bit for bit where c is a power of two; from the right for any c"""
     yield rewrite(x / c, x * reciprocal(c), is_safe_divisor(c), guard(varies(x)), inverse="quotient_scales")
-    yield rewrite(x * reciprocal(c), x / c, inverse="quotient_scales")
+    yield rewrite(x * reciprocal(c), x / c, guard(varies(x)), inverse="quotient_scales")
 
 
 # --- chains ---------------------------------------------------------------------------------------------

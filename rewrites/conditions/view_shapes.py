@@ -131,7 +131,9 @@ def choices_in_front(source: Shape, dims: Shape, other: Shape) -> frozenset[Shap
 
 @hosted()
 def kept_dims(x: Fact, dims: Dims, y: Fact) -> Dims | None:
-    """The other operand's dims where the view of x does not concern it."""
+    """The other operand's dims where the view of x does not concern it; constants move past numbers only."""
+    if x.const and y.const and y.shape == () and not same_dims(x.shape, dims):
+        return ()
     choice = _only_choice(x, dims, y)
     return choice if choice is not None and same_dims(choice, y.shape) else None
 

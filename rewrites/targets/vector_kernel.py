@@ -21,6 +21,7 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Operands,
+    absent,
     assign,
     auxiliary,
     eq,
@@ -170,17 +171,31 @@ def reaching(y: Tensor, x: Tensor, count: Number) -> Stages:
     """The kernel of so many stages that makes y of x and takes least: only that is made longer."""
 
 
+@table(merge="first")
+def operands(e: Stages, y: Tensor, x: Tensor, computed: Tensors) -> Tensors:
+    """The operands of stages that make y of x, the first ones found of all that are constants: views of one
+    constant, say.  `computed` are the operands where some of them are computed, else nothing."""
+
+
 @hosted()
 def stage_count(stages: Stages) -> Number:
     return len(stages)
 
 
+@hosted()
+def are_constant(others: tuple[Fact, ...]) -> bool:
+    return all(other.const for other in others)
+
+
 @auxiliary(single_stages)
 def choosing(e: Stages, x: Tensor, y: Tensor, ys: Tensors):
-    """Fills `spelled`, `cheapest` and `reaching`."""
+    """Fills `spelled`, `cheapest`, `reaching` and `operands`."""
     for found in (staged(e, x, ys), begun(e, x, ys)):
         yield rule(eq(y, found), then=(assign(spelled(y, x), e), assign(cheapest(y, x), e)))
     yield rule(eq(y, vector_kernel(e, x, ys)), then=assign(reaching(y, x, stage_count(e)), e))
+    for found in (staged(e, x, ys), begun(e, x, ys), vector_kernel(e, x, ys)):
+        yield rule(eq(y, found), are_constant(ys), then=assign(operands(e, y, x, nil()), ys))
+        yield rule(eq(y, found), absent(are_constant(ys)), then=assign(operands(e, y, x, ys), ys))
 
 
 # --- kernels ---------------------------------------------------------------------------------------------
@@ -229,7 +244,7 @@ _ELEMENTWISE = "Ascend/mstt op_fusion_pass.yaml; MindSpore, buffer_fusion/eltwis
 
 
 @law(source=_ELEMENTWISE, uses=(choosing,), examples=_chain_examples)
-def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
+def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors, vs: Tensors, zs: Tensors):
     """g(Kernel[.., f](x)) = Kernel[.., f, g](x), where f alone is a kernel, too"""
     longer = joined_stages(e, d, limit("vector_stages"))
     for chosen in (spelled, cheapest):
@@ -242,7 +257,8 @@ def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
                 left = staged(d, inner, others)
                 wider = vector_kernel(longer, x, everything)
                 last = guard(ne(left, inner), eq(d, chosen(left, inner)))
-                yield rewrite(left, wider, *known, *last, because=PSEUDO)
+                one = guard(eq(ys, operands(e, inner, x, vs)), eq(others, operands(d, left, inner, zs)))
+                yield rewrite(left, wider, *known, *last, *one, because=PSEUDO)
 
 
 def _gate_examples(rng):
@@ -290,9 +306,10 @@ def _prologue_examples(rng):
     examples=_prologue_examples,
     required=_REQUIRED,
 )
-def prologue(kind: String, a: Axes, k: Flag, e: Stages, x: Tensor, ys: Tensors):
+def prologue(kind: String, a: Axes, k: Flag, e: Stages, x: Tensor, ys: Tensors, vs: Tensors):
     """ReduceSum(Kernel[..](x)) = Kernel[.., ReduceSum](x), other reductions likewise"""
     first, before = begun(e, x, ys), vector_kernel(e, x, ys)
     for inner, known in ((first, ()), (before, guard(eq(e, reaching(before, x, stage_count(e)))))):
         reduced, wider = reduce(kind, inner, a, k), then_reduction(e, kind, a, k, limit("vector_stages"))
-        yield rewrite(reduced, vector_kernel(wider, x, ys), *known, guard(ne(reduced, inner)), because=PSEUDO)
+        one = guard(ne(reduced, inner), eq(ys, operands(e, inner, x, vs)))
+        yield rewrite(reduced, vector_kernel(wider, x, ys), *known, *one, because=PSEUDO)

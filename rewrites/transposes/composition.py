@@ -2,14 +2,19 @@
 
 Transpose_q(Transpose_p(x)) = Transpose_(p then q)(x)
 Transpose_identity(x) = x
+Transpose_p(x) = Transpose_p(z) -> x = z
 f(Transpose_p(x)) = Transpose_p(f(x))
 """
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple, Self
 
+import numpy as np
+
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import equal, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, equal, guard, hosted, laws_of, ne, rewrite, rule, union
+from egraph_opt.laws.algebra import is_same, relu
 from egraph_opt.laws.sorts import Dims, Permutation, Settings, String, Tensor
 from egraph_opt.operators import transpose, unary
 
@@ -105,6 +110,25 @@ def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
 def drop_identity(x: Tensor, p: Permutation):
     """Transpose_identity(x) = x"""
     yield rewrite(transpose(x, p), x, is_identity(p), because="every x is its own transpose")
+
+
+def _two_spellings(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, p, back = g.input(("N", 4, 9)), g.input(("N", 4, 9)), (2, 0, 1), (1, 2, 0)
+    yield g.fires(transpose(transpose(relu(transpose(x, p)), back), p))
+    yield g.near_miss(transpose(x, p) - transpose(y, p), why="they are two")
+
+
+@law(
+    kind="merge",
+    source="a transpose moves elements and forgets none",
+    examples=_two_spellings,
+    required=("transpose.compose_transposes", "transpose.through_unary"),
+)
+def undone_alike(x: Tensor, y: Tensor, z: Tensor, p: Permutation, q: Permutation):
+    """x = z where Transpose_p(x) = Transpose_p(z): two spellings of one value, moved apart, stay one"""
+    both = (eq(y, transpose(x, p)), eq(y, transpose(z, q)), is_same(p, q))
+    yield rule(*both, guard(ne(x, z)), then=union(x, z), because="says which two are one, and writes neither")
 
 
 @law(kind="move", source="Ascend auto-optimizer, BNFolding; TASO")

@@ -84,6 +84,41 @@ def unbiased_tokens_in_front() -> onnx.ModelProto:
     return tokens_in_front(biased=False)
 
 
+def turned_product(g: Graph, shift: str) -> str:
+    """c - (x^T @ W - b)"""
+    product = g.add("Gemm", "x", g.weight(4, 4), transA=1, alpha=0.5)
+    return g.add("Sub", g.weight(9, 4), g.add("Sub", product, shift))
+
+
+def square_of_nothing() -> onnx.ModelProto:
+    """A difference that is 0 is the transpose of all that its operands are transposes of."""
+    g = Graph(x=[4, 9])
+    one = g.add("Pow", turned_product(g, g.constant(-1.25)), g.constant(np.zeros(4, np.float32)))
+    return g.model(g.add("Pow", g.add("Sub", one, one), g.constant(2.0)))
+
+
+def shifted_product() -> onnx.ModelProto:
+    """Each product of a constant matrix was one of its transpose as well."""
+    g = Graph(x=[4, 9])
+    return g.model(turned_product(g, g.weight(9, 4)))
+
+
+def scaled_pixels(viewed: bool) -> onnx.ModelProto:
+    """A kernel of one pixel is a vector, a row, a column and an image of 1, and so is its double."""
+    g = Graph(x=["N", 8] if viewed else ["N", 8, 1])
+    x = g.add("Reshape", "x", g.constant([0, 0, 1])) if viewed else "x"
+    y = g.add("Conv", x, g.weight(1, 8, 1), strides=[2], pads=[0, 0])
+    return g.model(g.add("Add", g.add("Div", y, g.constant(0.5)), g.weight(1, 1, 1)))
+
+
+def scaled_images() -> onnx.ModelProto:
+    return scaled_pixels(viewed=False)
+
+
+def scaled_rows() -> onnx.ModelProto:
+    return scaled_pixels(viewed=True)
+
+
 @pytest.mark.parametrize(
     ("make", "target", "most"),
     [
@@ -93,6 +128,12 @@ def unbiased_tokens_in_front() -> onnx.ModelProto:
         (rows_between_transposes, "ascend", 1_600),
         (biased_tokens_in_front, "ascend", 5_200),
         (unbiased_tokens_in_front, "ascend", 3_800),
+        (square_of_nothing, "nodes", 140),
+        (square_of_nothing, "ascend", 850),
+        (shifted_product, "nodes", 100),
+        (shifted_product, "ascend", 450),
+        (scaled_images, "ascend", 600),
+        (scaled_rows, "ascend", 800),
     ],
 )
 def test_it_saturates(make: Made, target: str, most: int) -> None:

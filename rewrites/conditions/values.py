@@ -30,13 +30,6 @@ def is_kernel_float(x: Fact) -> bool:
 
 
 @hosted()
-def raises_floats(op: str, x: Fact) -> bool:
-    """No Pow of integers: onnxruntime computes those in double, and by products where one small number raises
-    all of them, so that what overflows or takes more than 53 bits depends on how many elements there are."""
-    return op != "Pow" or x.dtype in FLOATS
-
-
-@hosted()
 def is_of_type(x: Fact, dtype: DataType) -> bool:
     return x.dtype > 0 and x.dtype == dtype
 

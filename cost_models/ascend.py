@@ -39,6 +39,7 @@ from egraph_opt.cost_models import (
     ascend_fusion,
     ascend_host,
     ascend_layout,
+    ascend_measured,
     ascend_moves,
     ascend_reasons,
     ascend_remarks,
@@ -219,7 +220,7 @@ class Ascend(CostModel):
         return (*ascend_remarks.remarks(self.soc, views), *ascend_atc.remarks(self.chip))
 
     def is_unmeasured(self, node: NodeView) -> bool:
-        return ascend_remarks.is_unmeasured(node)
+        return ascend_measured.is_unmeasured(self.soc, node)
 
     def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
         return ascend_layout.stored_bytes(self._device, fact, operators)

@@ -20,15 +20,6 @@ SHOWN = 5
 _FREE = counting.LEAVES | counting.QUERIES | counting.CONTROL
 
 
-UNMEASURED = frozenset(("CumProd", "CumSum", "GridSample", "NonMaxSuppression", "RoiAlign"))
-"""Operators whose time on such a chip nobody published, and which are no arithmetic on vectors."""
-
-
-def is_unmeasured(node: NodeView) -> bool:
-    """Whether nobody published how long an operator takes."""
-    return node.op_type in UNMEASURED and node.domain in ("", "ai.onnx")
-
-
 def remarks(soc: Soc, views: Sequence[NodeView]) -> tuple[str, ...]:
     """A sentence for each kind of guess among the prices of some nodes."""
     found = (

@@ -9,8 +9,11 @@ from onnx import TensorProto, helper
 from egraph_opt import optimize
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.ascend import Ascend
+from egraph_opt.cost_models.ascend_measured import MEASURED
 from egraph_opt.cost_models.ascend_remarks import is_known
 from egraph_opt.facts.fact import UNKNOWN, Fact
+
+ASCEND = Ascend()
 
 X = Fact(1, (2, 24, 8, 8))
 
@@ -55,6 +58,27 @@ def test_all_operators_of_onnx_are_known_but_for_a_few() -> None:
     names = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
     unknown = {name for name in names if not is_known(Ascend().soc, view(name))}
     assert unknown <= FEW
+
+
+def test_what_is_not_listed_as_measured_is_a_guess() -> None:
+    guessed = """Compress CumSum Det DFT DeformConv GRU GridSample LSTM Loop MaxUnpool OneHot RNN
+        RandomNormalLike Resize ReverseSequence STFT Unique"""
+    assert all(ASCEND.is_unmeasured(view(name)) for name in guessed.split())
+    assert ASCEND.is_unmeasured(view("Resample", domain="com.acme"))
+    known = "Add Conv Gather Gelu MatMul MaxPool Relu Reshape Shape Softmax Transpose"
+    assert not any(ASCEND.is_unmeasured(view(name)) for name in known.split())
+
+
+def test_operators_are_measured_in_one_source_each() -> None:
+    names = [name for listed in MEASURED.values() for name in sorted(listed)]
+    assert len(set(names)) == len(names)
+    assert set(names) <= {schema.name for schema in onnx.defs.get_all_schemas()}
+    assert not set(names) & set(ASCEND.soc.vector_steps) - {"ArgMax", "ArgMin", "Cast", "CastLike"}
+
+
+def test_a_report_has_the_share_of_what_nobody_knows_or_measured() -> None:
+    resampled = helper.make_node("Resample", ["x"], ["y"], domain="com.acme")
+    assert any("Resample rests on no measurement: 100%" in text for text in warnings_of(resampled))
 
 
 @pytest.mark.parametrize(

@@ -286,7 +286,7 @@ class Ascend(CostModel):
             time = ascend_cube.convolution_time(self._device, node)
         elif op in ascend_cube.PRODUCTS:
             time = ascend_cube.product_time(self._device, node)
-        elif op in ("LSTM", "GRU", "RNN"):
+        elif op in ascend_cube.GATES:
             time = ascend_cube.recurrent(self._device, node)
         elif op == "Attention":
             time = self._attention(node)

@@ -227,11 +227,29 @@ def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
     return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
 
 
+GATES = {
+    "LSTM": (4, "Sigmoid Sigmoid Sigmoid Tanh Tanh Mul Mul Mul Add".split()),
+    "GRU": (3, "Sigmoid Sigmoid Tanh Mul Mul Sub Mul Add Add".split()),
+    "RNN": (1, ["Tanh"]),
+}
+"""Products of each step, and what is computed of them for each element of the state."""
+
+
 def recurrent(device: Device, node: NodeView) -> float | None:
-    """LSTM, GRU and RNN: in each step [batch, input + hidden] x [input + hidden, gates * hidden]."""
+    """LSTM, GRU, RNN: in each step [batch, input + hidden] x [input + hidden, gates * hidden], and the gates.
+
+    A step waits for the one before and reads the weights again.  No figure was found for a kernel that runs
+    all of them, so that each is one, as where a model spells it; and the directions, one after the other.
+    """
     x, w, r = (counting.dims(node.input(i)) for i in range(3))
     if not len(x) == len(w) == len(r) == 3:
         return None
-    steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
-    step = device.cube(batch, w[1], w[2] + r[2], w[0], device.width(node.input(0)))
-    return device.soc.fixed_cube_us + max(steps * step, device.operands((*node.inputs, *node.outputs)))
+    soc, width = device.soc, device.width(node.input(0))
+    length, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
+    gates, functions = GATES[node.op_type]
+    weights = device.stream(sum(device.bytes_of(node.input(i)) for i in (1, 2)) / max(w[0], 1))
+    computing = max(device.cube(batch, w[1], w[2] + r[2], 1, width), weights)
+    cycles = sum(device.cycles(step, width) for name in functions for step in soc.vector_steps[name])
+    computing += device.vector(batch * w[1] / gates, cycles, width)
+    steps = max(length, 1) * max(w[0], 1)
+    return max(steps * (soc.fixed_cube_us + computing), device.operands((*node.inputs, *node.outputs)))

@@ -19,7 +19,7 @@ X = Fact(1, (2, 24, 8, 8))
 
 
 def view(op: str, *inputs: Fact | None, domain: str = "", output: Fact | None = None) -> NodeView:
-    return NodeView(op, domain, {}, inputs or (X,), (output or inputs[0] or X if inputs else X,))
+    return NodeView(op, domain, {}, inputs or (X,), (output or (inputs[0] if inputs else X) or X,))
 
 
 def test_nothing_is_told_of_what_is_known() -> None:
@@ -104,6 +104,16 @@ def test_shapes_that_are_not_known_are_told() -> None:
     assert told == "1 of 2 prices are of shapes that are not known, a dim of which counts as 1: Relu"
 
 
+def test_sizes_that_data_decide_are_told() -> None:
+    """What follows a NonZero is priced at the size that a run of the original shows."""
+    indices = Fact(7, (2, 4096))
+    (told,) = ASCEND.remarks(
+        [view("NonZero", output=indices), view("NonZero", X, output=indices), view("Relu")]
+    )
+    assert "depends on data" in told
+    assert told.endswith(": NonZero [2, 4096]")
+
+
 def test_outputs_that_nobody_uses_are_no_unknown_shapes() -> None:
     assert not Ascend().remarks([NodeView("TopK", "", {}, (X, None), (UNKNOWN, X))])
 
@@ -140,3 +150,14 @@ def test_a_report_tells_types_without_kernels() -> None:
     assert any("bfloat16" in text for text in warnings_of(node, dtype=TensorProto.BFLOAT16))
     assert not any("kernels" in text for text in warnings_of(node, dtype=TensorProto.BFLOAT16, soc="910b1"))
     assert not any("kernels" in text for text in warnings_of(node))
+
+
+def test_a_report_tells_sizes_that_data_decide() -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["n"]),
+        helper.make_node("Transpose", ["n"], ["t"]),
+        helper.make_node("Cast", ["t"], ["c"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceSum", ["c"], ["s"]),
+        helper.make_node("Add", ["x", "s"], ["y"]),
+    ]
+    assert any("depends on data" in text and "NonZero [2, 16]" in text for text in warnings_of(*nodes))

@@ -14,7 +14,7 @@ from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
 from egraph_opt.rewrites.conditions import formats
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, ROWS, all_rows, is_vector
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, ROWS, is_vector
 
 CHIP_FLOATS = formats.CHIP_FLOATS | {0}
 """Types that are computed in the chip's float type, and those that are not known."""
@@ -161,9 +161,9 @@ class Device:
         shape, width = counting.dims(fact), self.width(fact)
         if layout == IMAGES:
             return self.blocked(shape, width) if len(shape) > 2 else None
-        matrix = all_rows(shape) if layout == ROWS else shape
+        matrix = (counting.product(shape[:-1]), *shape[-1:]) if layout == ROWS else shape
         known = layout in (MATRICES, ROWS) and not is_vector(matrix)
-        return self.fractal(matrix, width) if known else None  # type: ignore[arg-type]
+        return self.fractal(matrix, width) if known else None
 
     def to_format(self, layout: str, fact: Fact | None) -> float:
         """Converting a value between ND and a format; nothing where it has none.

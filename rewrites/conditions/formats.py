@@ -67,16 +67,14 @@ def folded(a: Shape, b: Shape) -> Shape:
 
     PyTorch's matmul does so before it calls aclnnMatmul; of offline models it is inferred.
     """
-    one = len(b) >= 2 and all(d == 1 for d in b[:-2])
-    return all_rows(a) if one and len(a) > 2 else a
+    rows = a[:-1]
+    if not _is_one_matrix(b) or len(a) < 3 or not all(isinstance(d, int) for d in rows):
+        return a
+    return (math.prod(rows), a[-1])  # type: ignore[arg-type]
 
 
-def all_rows(shape: Shape) -> Shape:
-    """A tensor as one matrix of its rows; as it is where their number is not known."""
-    rows = shape[:-1]
-    if not all(isinstance(d, int) for d in rows):
-        return shape
-    return (math.prod(rows), shape[-1])  # type: ignore[arg-type]
+def _is_one_matrix(shape: Shape) -> bool:
+    return len(shape) >= 2 and all(d == 1 for d in shape[:-2])
 
 
 def product_format(a: Shape, b: Shape, side: int) -> str:
@@ -86,9 +84,8 @@ def product_format(a: Shape, b: Shape, side: int) -> str:
     the more common name.
     """
     several = len(a) > 2 and any(d != 1 for d in a[:-2])
-    one = len(b) >= 2 and all(d == 1 for d in b[:-2])
     rows = a[-2] if several else side
-    return ROWS if one and not (isinstance(rows, int) and rows % side == 0) else MATRICES
+    return ROWS if _is_one_matrix(b) and not (isinstance(rows, int) and rows % side == 0) else MATRICES
 
 
 def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:

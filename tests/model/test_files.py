@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import onnx
@@ -333,9 +334,12 @@ def test_new_weights_are_read_by_none_but_those_who_could_read_the_old(
     data.chmod(of_data)
     new, begun = tmp_path / "m.onnx.data", []
     moved = writing.Moved.__call__
-    monkeypatch.setattr(
-        writing.Moved, "__call__", lambda *given: begun.append(new.stat().st_mode & 0o777) or moved(*given)
-    )
+
+    def seen(*given: Any) -> Any:
+        begun.append(new.stat().st_mode & 0o777)
+        return moved(*given)
+
+    monkeypatch.setattr(writing.Moved, "__call__", seen)
     loaded = read_model(path)
     write_model(loaded.model, path, like=loaded, in_place=True)
     assert path.stat().st_mode & 0o777 == of_model

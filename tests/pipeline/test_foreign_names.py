@@ -12,7 +12,7 @@ from onnx import ModelProto, parser
 from typer.testing import CliRunner
 
 from egraph_opt import optimize
-from egraph_opt.certificates.checking import CheckedCertificate
+from egraph_opt.certificates.checked import CheckedCertificate
 from egraph_opt.cli import app
 from egraph_opt.foreign_text import printable, printable_json, printable_lines
 from egraph_opt.pipeline.compared_models import compared_page

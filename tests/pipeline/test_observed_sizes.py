@@ -15,7 +15,7 @@ from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.measurement.store import Store
-from egraph_opt.pipeline import limits, sizes
+from egraph_opt.pipeline import sizes
 from egraph_opt.pipeline.stages import saturate
 
 MODEL = OnnxRuntime(seconds=0.0, store=Store(None))
@@ -51,10 +51,23 @@ FIVE = parser.parse_model(
 )
 
 
+def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
+    """The sizes at which inputs are asked for from here on, of which none are made."""
+    asked: list[dict[str, int]] = []
+
+    def feeds(
+        proto: object, points: dict[str, int], *rest: object
+    ) -> tuple[dict[str, object], dict[str, int]]:
+        asked.append(points)
+        return {}, points
+
+    monkeypatch.setattr(sizes, "_feeds", feeds)
+    return asked
+
+
 def test_inputs_of_many_dims_are_drawn_at_small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four dims of 128 each were 268 million elements of every input."""
-    drawn = []
-    monkeypatch.setattr(sizes, "_feeds", lambda proto, points, *rest: drawn.append(points) or ({}, points))
+    drawn = _drawn(monkeypatch)
     points = saturate(FIVE).points(cost_model("nodes"))
     assert drawn == [points]
     assert points == {"A": 1, "B": 32, "C": 32, "D": 32, "E": 32}
@@ -64,8 +77,7 @@ def test_inputs_of_many_dims_are_drawn_at_small_sizes(monkeypatch: pytest.Monkey
 def test_sizes_that_are_large_for_the_limit_are_taken_without_a_run(
     seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = []
-    monkeypatch.setattr(sizes, "_feeds", lambda proto, points, *rest: drawn.append(points) or ({}, points))
+    drawn = _drawn(monkeypatch)
     said = dict.fromkeys("ABCDE", 24)
     saturated = replace(saturate(FIVE), limits=Limits(seconds=seconds))
     assert saturated.points(cost_model("nodes"), said=said) == said
@@ -83,8 +95,8 @@ def test_runs_for_sizes_take_half_of_what_is_left_and_are_in_a_stage(monkeypatch
         return points
 
     saturated = replace(saturate(FIVE), seconds={"load": 4.0}, limits=Limits(seconds=10.0))
-    monkeypatch.setattr(limits.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(limits.time, "monotonic", lambda: clock[0])
+    for name in ("perf_counter", "monotonic"):
+        monkeypatch.setattr(f"egraph_opt.pipeline.limits.time.{name}", lambda: clock[0])
     monkeypatch.setattr("egraph_opt.pipeline.saturated.true_sizes", take_long)
     result = saturated.extract("nodes", verify=False)
     assert ends == [3.0]

@@ -16,6 +16,7 @@ from egraph_opt.verification.interface import interface
 from egraph_opt.verification.odd_values import spread
 from egraph_opt.verification.planning import LATE, PlanSearch
 from egraph_opt.verification.seen import Seen
+from egraph_opt.verification.sizes import MAX_ELEMENTS
 
 from .models import model
 
@@ -52,7 +53,7 @@ def test_large_inputs_repeat_a_block_and_small_ones_do_not() -> None:
 def test_blocks_are_of_a_prime_number_of_elements() -> None:
     """Of another, channels of 2048 x 2048 would be alike, and no mistake of theirs would show."""
     assert all(inputs.BLOCK % k for k in range(2, 2**11))
-    assert inputs.BLOCK <= inputs.MAX_ELEMENTS < 2**22 + 1
+    assert inputs.BLOCK <= MAX_ELEMENTS < 2**22 + 1
 
 
 def test_small_inputs_are_those_that_they_were() -> None:

@@ -39,7 +39,6 @@ from egraph_opt.cost_models import (
     ascend_fusion,
     ascend_host,
     ascend_layout,
-    ascend_measured,
     ascend_moves,
     ascend_reasons,
     ascend_remarks,
@@ -190,12 +189,9 @@ class Ascend(CostModel):
         layout = self._needed_format(cube)
         if not layout:
             return self._own(node)
-        conversions = ascend_cube.conversions(self._device, cube, layout, others)
-        together = self.in_format(layout).device_time(node) + conversions
-        apart = ascend_cube.few_rows(self._device, cube)
-        if apart is None:
-            return together
-        return min(together, self.in_format(ascend_layout.ROW_BY_ROW).device_time(node) + apart)
+        return self.in_format(layout).device_time(node) + ascend_cube.conversions(
+            self._device, cube, layout, others
+        )
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
@@ -220,7 +216,7 @@ class Ascend(CostModel):
         return (*ascend_remarks.remarks(self.soc, views), *ascend_atc.remarks(self.chip))
 
     def is_unmeasured(self, node: NodeView) -> bool:
-        return ascend_measured.is_unmeasured(self.soc, node)
+        return ascend_remarks.is_unmeasured(node)
 
     def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
         return ascend_layout.stored_bytes(self._device, fact, operators)
@@ -286,14 +282,14 @@ class Ascend(CostModel):
             time = ascend_cube.convolution_time(self._device, node)
         elif op in ascend_cube.PRODUCTS:
             time = ascend_cube.product_time(self._device, node)
-        elif op in ascend_cube.GATES:
+        elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
         elif op == "Attention":
             time = self._attention(node)
         elif op == "DeformConv":
             time = ascend_cube.other_product(self._device, node)
         elif op == "Einsum":
-            time = ascend_einsum.einsum_time(self._device, node, self.device_time)
+            time = self._einsum(node)
         return self._vector(node) if time is None else time
 
     def _pseudo(self, node: NodeView) -> float:
@@ -347,6 +343,15 @@ class Ascend(CostModel):
         elements = self._device.elements(subject) * ascend_rows.tail(self._device, node)
         amount = self._device.vector(elements, self._steps(node, width), width)
         return amount + ascend_scalar.scalar_time(self._device, node)
+
+    def _einsum(self, node: NodeView) -> float:
+        """A product with Transposes around it; any other is taken for one whose operands are all turned."""
+        kernels = ascend_einsum.kernels(node)
+        if kernels is not None:
+            return math.fsum(map(self.device_time, kernels))
+        bytes_ = sum(2 * self._device.bytes_of(fact) for fact in node.inputs)
+        turning = self._device.rearrange(bytes_, self.soc.transpose_efficiency)
+        return ascend_cube.other_product(self._device, node) + self.soc.fixed_transpose_us + turning
 
     def _pool(self, node: NodeView) -> float:
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.cost_models.ascend_limits import beyond_convolutions
 from egraph_opt.facts.fact import Fact
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, product_format, takes_plain
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, takes_plain
 
 Shape = tuple[int, ...]
 
@@ -79,9 +78,7 @@ def needed_format(device: Device, node: NodeView) -> str:
         a, b = (node.input(i) for i in PRODUCTS[node.op_type])
         if a is None or b is None or not a.shape or not b.shape or a.dtype not in CHIP_FLOATS:
             return ""
-        side = device.soc.cube_side
-        plain = takes_plain(a, b, RULES[device.soc.matmul_nd], side)
-        return "" if plain else product_format(a.shape, b.shape, side)
+        return "" if takes_plain(a, b, RULES[device.soc.matmul_nd], device.soc.cube_side) else MATRICES
     x, y = node.input(0), node.output()
     if x is None or y is None or x.dtype not in CHIP_FLOATS or not x.shape or not y.shape:
         return ""
@@ -168,7 +165,7 @@ def product_time(device: Device, node: NodeView) -> float | None:
     (m, k), n = a_shape[-2:], b_shape[-1]
     batch = counting.product(counting.dims(y)) // max(m * n, 1)
     if counting.product(b_shape[:-2]) == 1:
-        m, batch = (1, m * batch) if device.row_by_row else _rows_together(device, m, batch)
+        m, batch = _rows_together(device, m, batch)
     width = device.width(a)
     computing = device.cube(m, n, k, batch, width)
     return device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
@@ -191,25 +188,6 @@ def _rows_together(device: Device, rows: int, batch: int) -> tuple[int, int]:
     return (together, 1) if rows < FEW_ROWS and fewer else (rows, batch)
 
 
-def few_rows(device: Device, node: NodeView) -> float | None:
-    """What is converted where the rows of a product are multiplied one by one; None where they are not.
-
-    A row has no format.  Fewer of them than a tile has cost no more than each by itself, whatever axes they
-    are on: with a matrix of their own for all of them, or one for each.
-    """
-    side, y = device.soc.cube_side, node.output()
-    if node.op_type not in PRODUCTS or y is None or node.integer("transA", 0):
-        return None
-    a, b = (node.input(i) for i in PRODUCTS[node.op_type])
-    if a is None or not a.shape or b is None or counting.product(counting.dims(b)[:-2]) != 1:
-        return None
-    if counting.product(counting.dims(a)[:-1]) >= side:
-        return None
-    row = replace(a, shape=(1, a.shape[-1]))
-    plain = takes_plain(row, b, RULES[device.soc.matmul_nd], side)
-    return 0.0 if plain or b.const else device.to_format(MATRICES, b)
-
-
 def other_product(device: Device, node: NodeView) -> float:
     """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""
     soc = device.soc
@@ -227,29 +205,11 @@ def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
     return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
 
 
-GATES = {
-    "LSTM": (4, "Sigmoid Sigmoid Sigmoid Tanh Tanh Mul Mul Mul Add".split()),
-    "GRU": (3, "Sigmoid Sigmoid Tanh Mul Mul Sub Mul Add Add".split()),
-    "RNN": (1, ["Tanh"]),
-}
-"""Products of each step, and what is computed of them for each element of the state."""
-
-
 def recurrent(device: Device, node: NodeView) -> float | None:
-    """LSTM, GRU, RNN: in each step [batch, input + hidden] x [input + hidden, gates * hidden], and the gates.
-
-    A step waits for the one before and reads the weights again.  No figure was found for a kernel that runs
-    all of them, so that each is one, as where a model spells it; and the directions, one after the other.
-    """
+    """LSTM, GRU and RNN: in each step [batch, input + hidden] x [input + hidden, gates * hidden]."""
     x, w, r = (counting.dims(node.input(i)) for i in range(3))
     if not len(x) == len(w) == len(r) == 3:
         return None
-    soc, width = device.soc, device.width(node.input(0))
-    length, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
-    gates, functions = GATES[node.op_type]
-    weights = device.stream(sum(device.bytes_of(node.input(i)) for i in (1, 2)) / max(w[0], 1))
-    computing = max(device.cube(batch, w[1], w[2] + r[2], 1, width), weights)
-    cycles = sum(device.cycles(step, width) for name in functions for step in soc.vector_steps[name])
-    computing += device.vector(batch * w[1] / gates, cycles, width)
-    steps = max(length, 1) * max(w[0], 1)
-    return max(steps * (soc.fixed_cube_us + computing), device.operands((*node.inputs, *node.outputs)))
+    steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
+    step = device.cube(batch, w[1], w[2] + r[2], w[0], device.width(node.input(0)))
+    return device.soc.fixed_cube_us + max(steps * step, device.operands((*node.inputs, *node.outputs)))

@@ -315,11 +315,15 @@ def _evaluate_at(text: str, point: tuple[tuple[str, int], ...]) -> int | None:
 
 
 def default_points(
-    graph_inputs: Iterable[Fact], symbols: Iterable[str] = (), given: Mapping[str, int] | None = None
+    graph_inputs: Iterable[Fact],
+    symbols: Iterable[str] = (),
+    given: Mapping[str, int] | None = None,
+    *,
+    most: float = MOST_ELEMENTS,
 ) -> dict[str, int]:
     """The numbers at which symbols are priced: `given` first, 1 for a leading dim of an input, else 128.
 
-    Of inputs that would have more than `MOST_ELEMENTS` the dims of 128 are halved until they have not.
+    Of inputs that would have more than `most` elements the dims of 128 are halved until they have not.
 
     Args:
         graph_inputs: facts of the graph's inputs.
@@ -345,7 +349,7 @@ def default_points(
     points.update(given or {})
     for fact in facts:
         inner = _symbols(fact) - (given or {}).keys()
-        while elements_at(fact, points) > MOST_ELEMENTS and any(points[name] > 1 for name in inner):
+        while elements_at(fact, points) > most and any(points[name] > 1 for name in inner):
             points |= {name: max(points[name] // 2, 1) for name in inner}
     return dict(sorted(points.items()))
 

@@ -101,7 +101,7 @@ class Region:
     cache: CompiledCache = field(default_factory=CompiledCache, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return f"<Region of {len(self.original)} nodes: {self.snapshot.n_nodes:,} e-nodes>"
+        return f"<Region: {self.snapshot.n_nodes:,} e-nodes>"
 
     def compiled(self, key: Key, late: Callable[[], bool] | None = None) -> Compiled:
         """The region ready for prices, worked out once for a setting."""

@@ -45,13 +45,14 @@ def points_of(
     A dim that has another symbol instead of its own has a point, and so has that symbol.
     """
     given = {name: int(known.low) for name, known in assume.items() if known.single is not None} | dict(said)
-    points = default_points(inputs, given=given)
+    facts = list(inputs)
+    points, assumed = default_points(facts, given=given, most=math.inf), dict[str, int]()
     for name, known in assume.items():
         part = part_of(name, known)
         if part is not None and part in points:
-            points[name] = known.nearest(given.get(name, points[part]))
-            points[part] = (points[name] - known.least) // known.step
-    return dict(sorted(points.items()))
+            assumed[name] = known.nearest(given.get(name, points[part]))
+            assumed[part] = (assumed[name] - known.least) // known.step
+    return default_points(facts, given={**given, **assumed})
 
 
 def observed_in(points: Mapping[str, int], assume: Assumptions) -> int:

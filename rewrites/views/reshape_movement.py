@@ -63,11 +63,9 @@ def is_hidden(op: str, side: int, x: Fact, dims: Dims, y: Fact) -> bool:
     """A view has other leading axes of 1 than x, of which x op y shows none: y has as many axes as either.
 
     No constant has more axes for it than what it is applied to: it would give them to the next one.
-    Nor has a slope.  What scales or shifts another constant by one number has one name, without axes.
+    Nor has a slope.
     """
-    if x.shape is None or y.rank is None or (op == "PRelu" and side == 0):
-        return False
-    if y.const and not (x.const and all(dim == 1 for dim in x.shape)):
+    if x.shape is None or y.rank is None or y.const or (op == "PRelu" and side == 0):
         return False
     same = same_dims(stripped(x.shape), stripped(dims)) and not same_dims(x.shape, dims)
     return same and y.rank >= max(len(x.shape), len(dims))

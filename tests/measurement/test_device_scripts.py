@@ -150,6 +150,6 @@ def test_the_command_lists_and_writes_them(tmp_path: Path) -> None:
     assert printed.stdout == script("trtexec")
     written = CliRunner().invoke(app, ["runner", "script", "trtexec", "-o", str(tmp_path / "time.py")])
     assert written.exit_code == 0 and (tmp_path / "time.py").read_text() == script("trtexec")
-    assert CliRunner().invoke(app, ["runner", "script", "trtexecs"]).exit_code == 1
+    assert CliRunner().invoke(app, ["runner", "script", "trtexecs"]).exit_code == 2
     with pytest.raises(UnknownSettingError, match="trtexec"):
         script("trtexecs")

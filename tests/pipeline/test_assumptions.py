@@ -140,4 +140,4 @@ def test_the_command_line_has_multiples(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*arguments[:-1], "W=banana"])
     assert done.exit_code == 2 and "32*" in done.output
     done = CliRunner().invoke(app, [*arguments[:-1], "Width=32*"])
-    assert done.exit_code == 1 and "no input or dim has this name" in " ".join(done.output.split())
+    assert done.exit_code == 2 and "no input or dim has this name" in " ".join(done.output.split())

@@ -224,7 +224,7 @@ def test_the_command_takes_them(tmp_path: Path, model: onnx.ModelProto) -> None:
     assert sizes == [{"dims": {"N": 1, "M": 4}, "weight": 0.25}, {"dims": {"N": 100, "M": 8}, "weight": 0.75}]
     for wrong, said in (["--sizes", "z:1"], "2 symbolic dims"), (["--sizes", "z:1x4,9x9"] * 2, "twice"):
         bad = tool.invoke(app, ["optimize", *files, *wrong])
-        assert bad.exit_code == 1 and said in bad.output
+        assert bad.exit_code == 2 and said in bad.output
     proof = ["--sizes", "z:1x4,9x9", "--certificate", str(tmp_path / "c")]
     assert "no bound" in tool.invoke(app, ["optimize", *files, *proof]).output
 

@@ -132,8 +132,8 @@ def scaled_rows() -> onnx.ModelProto:
         (square_of_nothing, "ascend", 850),
         (shifted_product, "nodes", 100),
         (shifted_product, "ascend", 450),
-        (scaled_images, "ascend", 600),
-        (scaled_rows, "ascend", 800),
+        (scaled_images, "ascend", 700),
+        (scaled_rows, "ascend", 950),
     ],
 )
 def test_it_saturates(make: Made, target: str, most: int) -> None:

@@ -203,21 +203,6 @@ def clip_then_shift(x: Tensor, c: Tensor, s: Settings):
     yield rewrite(unary("Clip", s, x) + c, inside, is_integer(x), fits(c, x), because="shifts meet")
 
 
-@wrong("bitwise", lambda g: whole(g) ** number(g, 3))
-def power_as_square(x: Tensor, c: Tensor):
-    """x ^ c = (x * x) ^ (c / 2) for a number c above 1
-
-    Wrong of integers where c is odd.
-    """
-    root = (x * x) ** (c / number_like(c, 2))
-    yield rewrite(x**c, root, is_above_one(c), is_integer(c), fits(c, x), because="fewer products")
-
-
-@hosted()
-def is_above_one(c: Fact) -> bool:
-    return c.splat is not None and c.splat > 1
-
-
 @wrong("bitwise", lambda g: cast(sqrt(cast((lambda x: x * x)(whole(g)), T.DOUBLE)), T.INT64))
 def root_of_whole_square(x: Tensor, f: DataType, t: DataType):
     """Cast_int(Sqrt(Cast_float(x * x))) = x for integers

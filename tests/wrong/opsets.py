@@ -59,20 +59,6 @@ def maximum_of_integers(x: Tensor, c: Tensor):
     yield rewrite(variadic("Max", listed(x, c)), relu(x), all_are(c, 0), has_kernel(x), because="one operand")
 
 
-@wrong("bitwise", of_one(lambda x: x * x, (2, 5), T.INT32), opset=11)
-def square_as_power(x: Tensor):
-    """x * x = x ^ 2
-
-    Wrong before opset 12, which has Pow for floats only.
-    """
-    yield rewrite(x * x, x ** number_like(x, 2), is_int32(x), because="one operand is read")
-
-
-@hosted()
-def is_int32(x: Fact) -> bool:
-    return x.dtype == T.INT32
-
-
 @wrong(
     "bitwise",
     of_one(lambda x: cast(reduce("ReduceMax", cast(x, T.INT32), (1,), 1), T.BOOL), (2, 5), T.BOOL),

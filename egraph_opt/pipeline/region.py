@@ -91,17 +91,14 @@ class Region:
         cache: of what does not depend on prices.
     """
 
-    lowered: Lowered
-    snapshot: Snapshot
-    saturation: SaturationReport
-    original: Sequence[OriginalNode]
-    memory: Trace | None
+    lowered: Lowered = field(repr=False)
+    snapshot: Snapshot = field(repr=False)
+    saturation: SaturationReport = field(repr=False)
+    original: Sequence[OriginalNode] = field(repr=False)
+    memory: Trace | None = field(repr=False)
     inputs: tuple[Fact, ...]
-    bodies: Mapping[int, Sequence[Region]]
+    bodies: Mapping[int, Sequence[Region]] = field(repr=False)
     cache: CompiledCache = field(default_factory=CompiledCache, repr=False, compare=False)
-
-    def __repr__(self) -> str:
-        return f"<Region: {self.snapshot.n_nodes:,} e-nodes>"
 
     def compiled(self, key: Key, late: Callable[[], bool] | None = None) -> Compiled:
         """The region ready for prices, worked out once for a setting."""

@@ -109,9 +109,11 @@ def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
     from egraph_opt.lab.comparison.verdicts import verdicts
 
     table = Table(box=None, pad_edge=False)
-    priced = [f"price {cost}" for cost in costs]
+    priced = [f"price\n{cost}" for cost in costs]  # in two lines: several have to fit into 80 columns
     for name in ("tool", "nodes", *priced, "faster", "seconds", "MiB", "correct"):
-        table.add_column(name, justify="left" if name in ("tool", "correct") else "right")
+        table.add_column(
+            name, justify="left" if name in ("tool", "correct") else "right", no_wrap=name == "tool"
+        )
     model = ""
     for row in rows:
         if row.model != model:

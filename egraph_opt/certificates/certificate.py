@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ BUNDLE = " node"
 
 MOST_BYTES = 2**30
 """A file of more, or one that would inflate to more, is none of ours."""
+
+
+def version_of_project() -> str:
+    """The version that certificates are made by."""
+    return version("egraph-opt")
 
 
 @dataclass(frozen=True)

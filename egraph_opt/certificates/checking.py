@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from typing import Any
 
-from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, Certificate, ProofStep
+from egraph_opt.certificates.certificate import (
+    APPLIED,
+    BUNDLE,
+    MODEL,
+    RESULT,
+    Certificate,
+    ProofStep,
+    version_of_project,
+)
 from egraph_opt.certificates.checked import CheckedCertificate, said_of_reading
 from egraph_opt.certificates.checking_bound import CheckedBound, check_bound
 from egraph_opt.certificates.closure import operands_first
@@ -16,11 +23,11 @@ from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.expansion import expanded
 from egraph_opt.certificates.instances import LawInstance, LawTables, StatedRules
 from egraph_opt.certificates.knowledge import Knowledge
-from egraph_opt.certificates.numbers import ConstantNumbers, in_type
-from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
+from egraph_opt.certificates.numbers import ConstantNumbers
+from egraph_opt.certificates.reading import ReadAs, ReadModel, folded_leaf, read_terms
 from egraph_opt.certificates.stated_bound import StatedBound
 from egraph_opt.facts.assumption import Assumption
-from egraph_opt.graph.content import tensor_key
+from egraph_opt.graph.content import default_of, tensor_key
 from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.proved import is_proved
@@ -71,7 +78,7 @@ class _Uses:
 class _Checker:
     def __init__(self, model: LoadedModel, result: LoadedModel, certificate: Certificate) -> None:
         self._certificate = certificate
-        ours, theirs = version("egraph-opt"), certificate.version
+        ours, theirs = version_of_project(), certificate.version
         if ours != theirs:
             raise CertificateError(f"it was made by version {theirs} of egraph-opt, and this is {ours}")
         for name, loaded, wanted in (
@@ -231,17 +238,12 @@ class _Checker:
     def _fold(self, step: ProofStep, term: int, number: int) -> None:
         """A constant, computed from its operands, is a constant of the result, or one between."""
         self._uses.folded += 1
-        leaf = self._constant_of_result(step.name, term) if step.name else self._constant_between(term)
+        if step.name:
+            leaf = self._constant_of_result(step.name, term)
+        else:
+            leaf = folded_leaf(self._knowledge, self._numbers, term)
         self._numbers.forget()
-        self._numbers.folded(leaf, term)
         self._knowledge.unite(term, leaf, number)
-
-    def _constant_between(self, term: int) -> int:
-        """The leaf of what a term gives."""
-        computed, known = self._numbers.of(term), self._knowledge.of(term)
-        dtype = known.fact.dtype if known is not None else 0
-        tensor = ir.tensor(in_type(computed, dtype), dtype=ir.DataType(dtype))
-        return constant_leaf(self._knowledge, self._numbers, tensor)
 
     def _constant_of_result(self, name: str, term: int) -> int:
         """The leaf of a constant of the result, which has the elements of a term."""
@@ -251,6 +253,7 @@ class _Checker:
         wrong = self._numbers.differ(term, self._numbers.tensors[leaf])
         if wrong:
             raise CertificateError(f"{name!r} is not what its operands give: {wrong}")
+        self._numbers.folded(leaf, term)
         return leaf
 
 
@@ -264,12 +267,8 @@ def _compare_interfaces(model: ir.Graph, result: ir.Graph) -> None:
         if one != two:
             differing = next((pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]), (one, two))
             raise CertificateError(f"{kind} differ: {differing[0]} and {differing[1]}")
-    for value, other in zip(model.inputs, result.inputs, strict=True):
-        if _default(model, value) != _default(result, other):
-            raise CertificateError(f"the default of input {value.name!r} differs")
-
-
-def _default(graph: ir.Graph, value: ir.Value) -> Any:
-    """What an input is where none is given: what a constant of its name contains."""
-    constant = graph.initializers.get(value.name or "")
-    return None if constant is None or constant.const_value is None else tensor_key(constant.const_value)
+    for name in (value.name or "" for value in model.inputs):
+        defaults = (default_of(graph, name) for graph in (model, result))
+        first, second = (None if tensor is None else tensor_key(tensor) for tensor in defaults)
+        if first != second:
+            raise CertificateError(f"the default of input {name!r} differs")

@@ -11,7 +11,7 @@ from typing import Any
 import onnx
 
 from egraph_opt.graph.content import tensor_key
-from egraph_opt.graph.walks import nodes_within
+from egraph_opt.graph.walks import run_by
 from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.law import Auxiliary, Law
 from egraph_opt.laws.proved import digest_of
@@ -45,15 +45,10 @@ def digest_of_node(node: ir.Node) -> str:
 
 def digest_of_called(node: ir.Node, functions: Mapping[ir.OperatorIdentifier, ir.Function]) -> str:
     """Of the functions of the model that a node calls, itself or in bodies and functions; "" of none."""
-    digest, pending, called = hashlib.sha256(), [node], set[ir.OperatorIdentifier]()
-    while pending:
-        outer = pending.pop()
-        for inner in (outer, *nodes_within(outer)):
-            identifier = inner.op_identifier()
-            if identifier in functions and identifier not in called:
-                called.add(identifier)
-                _add_function(digest, functions[identifier])
-                pending.extend(functions[identifier])
+    names = dict.fromkeys(inner.op_identifier() for inner in run_by(node, functions))
+    called, digest = [functions[name] for name in names if name in functions], hashlib.sha256()
+    for function in called:
+        _add_function(digest, function)
     return digest.hexdigest() if called else ""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from egraph_opt.certificates.digests import digest_of_called, digest_of_node
 from egraph_opt.certificates.knowledge import Knowledge, Known
-from egraph_opt.certificates.numbers import ConstantNumbers, by_reference
+from egraph_opt.certificates.numbers import ConstantNumbers, by_reference, in_type
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.body_equality import bodies_key, plain_attributes
@@ -252,6 +252,18 @@ def constant_leaf(
     if numbers.leaf(term, tensor, given=given, stored=stored):
         knowledge.learn(term, Known(tensor_fact(tensor), term))
     return term
+
+
+def folded_leaf(knowledge: Knowledge, numbers: ConstantNumbers, term: int) -> int:
+    """The leaf of what a constant term gives, in its element type; it stands for the term from here on.
+
+    Raises:
+        CertificateError: the term is no constant, or cannot be computed.
+    """
+    computed, dtype = numbers.of(term), knowledge.fact(term).dtype
+    leaf = constant_leaf(knowledge, numbers, ir.tensor(in_type(computed, dtype), dtype=ir.DataType(dtype)))
+    numbers.folded(leaf, term)
+    return leaf
 
 
 def _forget_types(graph: ir.Graph) -> None:

@@ -13,18 +13,18 @@ from typing import Any
 
 import onnx_ir as ir
 
-from egraph_opt.certificates.certificate import Certificate, reading_as_json
+from egraph_opt.certificates.certificate import Certificate, reading_as_json, version_of_project
 from egraph_opt.certificates.digests import digests_of_graph
 from egraph_opt.certificates.errors import CertificateError
 from egraph_opt.certificates.expansion import expanded
 from egraph_opt.certificates.instances import Premises, StatedRules
-from egraph_opt.certificates.numbers import ConstantNumbers, in_type
-from egraph_opt.certificates.reading import ReadAs, ReadModel, constant_leaf, read_terms
+from egraph_opt.certificates.numbers import ConstantNumbers
+from egraph_opt.certificates.reading import ReadAs, ReadModel, folded_leaf, read_terms
 from egraph_opt.certifying.bound import Selected, stated_bound
 from egraph_opt.certifying.reasons import Needed, made_by_steps
 from egraph_opt.certifying.replay import Replay
 from egraph_opt.certifying.steps import BETWEEN, READ, ReplayCourse, TakenStep, WatchedKnowledge
-from egraph_opt.certifying.writing import Writer, law_digests, version_of_project
+from egraph_opt.certifying.writing import Writer, law_digests
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.recording import Record
 from egraph_opt.facts.assumption import Assumptions
@@ -189,12 +189,8 @@ class _Making:
             if term is None or not self._is_given_by(term, tensor):
                 continue
             number = self._begin("fold", "", {"term": term}, self._rests_on(term))
-            dtype = tensor.dtype
-            made = ir.tensor(in_type(self._numbers.of(term), int(dtype)), dtype=dtype)
+            self._knowledge.unite(term, folded_leaf(self._knowledge, self._numbers, term), number)
             self._numbers.forget()
-            leaf = constant_leaf(self._knowledge, self._numbers, made)
-            self._numbers.folded(leaf, term)
-            self._knowledge.unite(term, leaf, number)
             self._end()
             found[name] = term
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 from egraph_opt.certificates.certificate import APPLIED, BUNDLE, MODEL, RESULT, ProofStep
@@ -56,8 +55,3 @@ def law_digests(steps: list[TakenStep], rules: StatedRules) -> dict[str, str]:
     """The digests of what steps are instances of, by name."""
     names = sorted({step.name.split("#")[0] for step in steps if step.kind == "law"})
     return {name: digest_of_source(rules.source(name)) for name in names}
-
-
-def version_of_project() -> str:
-    """The version that certificates are made by."""
-    return version("egraph-opt")

@@ -35,6 +35,12 @@ def tensor_bytes(tensor: ir.TensorProtocol) -> memoryview:
     return tensor.content() if isinstance(tensor, MappedTensor) else memoryview(tensor.tobytes())
 
 
+def default_of(graph: ir.Graph, name: str) -> ir.TensorProtocol | None:
+    """What an input is where none is given: the constant of its name, where there is one."""
+    given = graph.initializers.get(name)
+    return None if given is None else given.const_value
+
+
 @dataclass
 class Contents:
     """Keys of tensors, equal exactly for those of equal dtype, shape and bytes among the ones seen."""

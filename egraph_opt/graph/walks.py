@@ -93,18 +93,22 @@ def is_deterministic(
 
     Nor in the functions of the model that it calls.
     """
+    return not any(
+        inner.op_identifier() not in functions and _draws(inner) for inner in run_by(node, functions)
+    )
+
+
+def run_by(node: ir.Node, functions: Mapping[ir.OperatorIdentifier, ir.Function]) -> Iterator[ir.Node]:
+    """A node and all that it runs: in its bodies, and in functions of the model, of each once."""
     pending, called = [node], set[ir.OperatorIdentifier]()
     while pending:
         outer = pending.pop()
         for inner in (outer, *nodes_within(outer)):
+            yield inner
             identifier = inner.op_identifier()
-            if identifier not in functions:
-                if _draws(inner):
-                    return False
-            elif identifier not in called:
+            if identifier in functions and identifier not in called:
                 called.add(identifier)
                 pending.extend(functions[identifier])
-    return True
 
 
 def same_graph(a: ir.Graph, b: ir.Graph) -> bool:

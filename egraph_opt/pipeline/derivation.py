@@ -196,9 +196,7 @@ class _Written:
                 self.places[value.name] = iteration.info.choices[value], owner
             if value.const_value is not None and value.name:
                 self.constants[value.name] = iteration.info.choices[value], owner
-        for (
-            part
-        ) in iteration.extracted.walk():  # outputs that Identity writes are another name of their class
+        for part in iteration.extracted.walk():  # an output that Identity writes names its class, too
             lowered, classes = part.choice.lowered, part.choice.snapshot.term_classes
             for output, term in zip(lowered.graph.outputs, lowered.outputs, strict=True):
                 if output.name:

@@ -20,6 +20,7 @@ from egraph_opt.egraph.relevance import heads_of_graph
 from egraph_opt.egraph.saturation import run_rounds
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnknownLawError, UnknownTensorError
+from egraph_opt.forking import cached_property
 from egraph_opt.laws.exactness import allows
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws, by_default
@@ -34,7 +35,7 @@ from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, names_of_classes, tensor_alternatives
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.value_info import law_at
-from egraph_opt.report.explanation import Explanation
+from egraph_opt.report.explanation import ExplainedDifference, Explanation
 from egraph_opt.report.law_answer import FailedStep, LawAnswer, LawPlace
 
 MOST_PRICED = 5
@@ -72,6 +73,11 @@ class LawQuestion:
     unit: str
     key: Key
     result: Callable[[], Explained]
+
+    @cached_property
+    def _differences(self) -> Sequence[ExplainedDifference]:
+        """Where what was chosen differs from the model."""
+        return self.result().explain().differences
 
     def answer(self, name: str, at: str | None = None) -> LawAnswer:
         """What became of a law.
@@ -127,16 +133,17 @@ class LawQuestion:
         known = {name: None for part in self.region.walk() for name in self._names(part)}
         if name is None or name in known:
             return name
-        differences = self.result().explain().differences
-        computed = (gives for entry in differences if name in entry.names() for gives in entry.gives)
+        computed = (gives for entry in self._differences if name in entry.names() for gives in entry.gives)
         found = next((gives for gives in computed if gives in known), None)
         if found is None:
-            raise UnknownTensorError(name, [*known, *(n for entry in differences for n in entry.names())])
+            raise UnknownTensorError(
+                name, [*known, *(n for entry in self._differences for n in entry.names())]
+            )
         return found
 
     def _joined(self, law: Law, at: str | None) -> Iterator[LawPlace]:
         """Where what was chosen differs from the model because a law made two tensors equal."""
-        for entry in self.result().explain().differences:
+        for entry in self._differences:
             rests = any(one.key == law.key and not one.recorded for one in entry.laws)
             if rests and (at is None or at in entry.names()):
                 yield LawPlace(", ".join(entry.gives) or "a tensor", "used", note=JOINED)

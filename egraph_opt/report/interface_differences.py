@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 import onnx_ir as ir
 
 from egraph_opt.foreign_text import printable
-from egraph_opt.graph.content import Contents
+from egraph_opt.graph.content import Contents, default_of
 from egraph_opt.graph.differences import Differences, GraphPair, constant_tensor, function_name
 from egraph_opt.graph.walks import as_written, nodes_within
 from egraph_opt.report.constant_changes import change_of
@@ -78,10 +78,7 @@ def _defaults(before: ir.Graph, after: ir.Graph) -> Iterator[str]:
         if value.name not in there:
             continue
         name = printable(value.name or "")
-        one, other = (
-            given.const_value if (given := graph.initializers.get(value.name or "")) is not None else None
-            for graph in (before, after)
-        )
+        one, other = (default_of(graph, value.name or "") for graph in (before, after))
         if one is None or other is None:
             if one is not other:
                 was, now = ("none" if tensor is None else "given" for tensor in (one, other))

@@ -127,6 +127,11 @@ class Gate:
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
 
+    def forget(self) -> None:
+        """Count from here on: what came before is counted elsewhere."""
+        for counter in (self.trying.tally.made, self.trying.tally.left_out, self.trying.rules):
+            counter.clear()
+
     def examples(self, written: Sequence[Example]) -> None:
         """Those of the author: where the law is to fire it does, else not, and nothing goes wrong."""
         together: dict[object, list[Example]] = {}
@@ -234,9 +239,13 @@ class Gate:
         fire."""
         bits = self.law.numerics == "bitwise"
         trying = self.trying
-        found = related(self.firing(), trying.numbers, trying.named, most, bits=bits)
-        later = known_later([verdict.candidate.example for verdict in self.holds()], AT_RUN_TIME)
-        for alike in _by_model([*found, *later]):
+        for alike in _by_model(related(self.firing(), trying.numbers, trying.named, most, bits=bits)):
+            self._beside(trying.fired(alike))
+
+    def at_run_time(self) -> None:
+        """Terms that the tables made, with constants that only a run knows."""
+        terms = [verdict.candidate.example for verdict in self.holds()]
+        for alike in _by_model(known_later(terms, AT_RUN_TIME)):
             self._beside(self.trying.fired(alike))
 
     def variants(self, most: int, *, few: bool) -> None:

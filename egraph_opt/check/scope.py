@@ -49,6 +49,11 @@ class HostTally:
         if error is not None:
             self.raised.setdefault(name, Counter())[one_line(error)] += 1
 
+    def add_all(self, other: HostTally) -> None:
+        self.calls.update(other.calls)
+        for name, errors in other.raised.items():
+            self.raised.setdefault(name, Counter()).update(errors)
+
     def told(self) -> tuple[str, ...]:
         """Per function that raised a line with what it raised most."""
         return tuple(

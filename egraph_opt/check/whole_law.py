@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.gate import FRUITLESS, Gate
-from egraph_opt.check.growth import growth
+from egraph_opt.check.growth import Growth, growth
 from egraph_opt.check.judging.outcomes import Tally
+from egraph_opt.check.meanwhile import Meanwhile, ProcessEndedError, has_room, meanwhile
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally
+from egraph_opt.check.scope import HostTally, host_tally
 from egraph_opt.check.sides import sides_of
 from egraph_opt.check.statement import TrialBudget, tried
 from egraph_opt.check.trying import Trying, place_of
@@ -56,6 +60,14 @@ FEW = 8
 types, sizes and ranks."""
 
 
+class Beside(NamedTuple):
+    """What came of what is beside examples, as far as it is counted."""
+
+    tally: Tally
+    rules: Counter[str]
+    hosts: HostTally
+
+
 @dataclass(frozen=True)
 class LawReport:
     """What was tried of a law that was accepted.
@@ -92,7 +104,13 @@ class LawReport:
 
 
 def check_law(
-    law: Law, *, terms: int = TERMS, conditions: bool = True, neighbours: bool = True, partial: bool = False
+    law: Law,
+    *,
+    terms: int = TERMS,
+    conditions: bool = True,
+    neighbours: bool = True,
+    partial: bool = False,
+    alone: bool = False,
 ) -> LawReport:
     """Check a law on the examples of its author and on terms made of the tables of odd values.
 
@@ -103,6 +121,8 @@ def check_law(
         conditions: look at what each condition is for, see `LawReport.needless`.
         neighbours: see that saturation ends beside the default laws, and not with the law alone only.
         partial: accept a law of which a statement was tried on no term.
+        alone: in this process only; else what is beside examples is tried in another one, where there is a
+            processor for it.
 
     Raises:
         LawError: it is declared wrongly. LawRefusedError: it goes wrong on a term, grows without end, does
@@ -112,7 +132,7 @@ def check_law(
     check(law)
     check_named_laws(law)
     with watched(), collected_rarely(), arena_of(MOST_BYTES), _breaking(law), np.errstate(all="ignore"):
-        report = _report(law, terms, conditions=conditions, neighbours=neighbours)
+        report = _report(law, terms, conditions=conditions, neighbours=neighbours, alone=alone)
     if report.untried and not partial:
         placed = "; ".join(f"statement {_placed(law, rule)}" for rule in report.untried)
         raised = "".join(f"; {line}" for line in report.raised)
@@ -135,29 +155,22 @@ def _breaking(law: Law) -> Iterator[None]:
         raise LawRefusedError(f"{place}: what it writes cannot be checked: {told(error)}") from error
 
 
-def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawReport:
+def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool, alone: bool) -> LawReport:
     written = examples_of(law)
     gate = Gate(law, Trying(law), written, MOST_FRUITLESS if terms >= TERMS else FRUITLESS)
     with host_tally() as hosts:
         gate.examples(written)
-        sides = sides_of(law)
-        each = max(terms // len(sides), min(LEAST, terms // 3)) if sides else 0
-        for side in sides:
-            gate.statement(side, each)
-        if not gate.firing():
-            gate.themed(sides)  # of some statements nothing else is made
-        few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
-        gate.related(VARIANTS_A_TERM * terms)  # the whole table of inputs, for what is there again later, too
-        gate.variants(VARIANTS_A_TERM * terms, few=few)
-        if not gate.in_themes:
-            gate.themed(sides)
-        gate.between_powers()
-        gate.constants_of_halves()
-        gate.where_it_ends()
-        gate.old_opsets()
-        gate.pairs(min(MOST_PAIRS, terms))
-        _check_kernels(gate, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms))
-    grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
+        if alone or not gate.firing() or not has_room():
+            grown = _tables(
+                gate, terms, lambda few: _beside_examples(gate, terms, lambda: few), neighbours=neighbours
+            )
+        else:
+            with meanwhile(partial(_beside_examples_elsewhere, gate, terms)) as other:
+                grown = _tables(gate, terms, other.tell, neighbours=neighbours)
+                beside = _answer(law, other)
+            gate.trying.tally.add(beside.tally)
+            gate.trying.rules.update(beside.rules)
+            hosts.add_all(beside.hosts)
     if grown is not None:
         raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")
     return LawReport(
@@ -169,6 +182,51 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         tuple(missed(law)) if conditions else (),
         hosts.told(),
     )
+
+
+def _tables(gate: Gate, terms: int, beside: Callable[[bool], None], *, neighbours: bool) -> Growth | None:
+    """What the tables make of statements, and of terms that they made.
+
+    Args:
+        beside: tries what is beside examples, here or elsewhere; takes whether the tables make few terms.
+    """
+    sides = sides_of(gate.law)
+    each = max(terms // len(sides), min(LEAST, terms // 3)) if sides else 0
+    for side in sides:
+        gate.statement(side, each)
+    if not gate.firing():
+        gate.themed(sides)  # of some statements nothing else is made
+    beside(any(found.changed < min(FEW, each // 2) for found in gate.found.values()))
+    gate.at_run_time()
+    if not gate.in_themes:
+        gate.themed(sides)
+    gate.between_powers()
+    gate.old_opsets()
+    gate.pairs(min(MOST_PAIRS, terms))
+    _check_kernels(gate, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms))
+    return growth(gate.trying, gate.holds(), neighbours=neighbours)
+
+
+def _beside_examples(gate: Gate, terms: int, few: Callable[[], bool]) -> None:
+    gate.related(VARIANTS_A_TERM * terms)  # the whole table of inputs, for what is there again later, too
+    gate.constants_of_halves()
+    gate.where_it_ends()
+    gate.variants(VARIANTS_A_TERM * terms, few=few())
+
+
+def _beside_examples_elsewhere(gate: Gate, terms: int, few: Callable[[], bool]) -> Beside:
+    """The same in a process of its own, which is told on the way whether the tables make few terms."""
+    gate.forget()
+    with watched(), collected_rarely(), _breaking(gate.law), host_tally() as hosts:
+        _beside_examples(gate, terms, few)
+    return Beside(gate.trying.tally, gate.trying.rules, hosts)
+
+
+def _answer(law: Law, other: Meanwhile[bool, Beside]) -> Beside:
+    try:
+        return other.answer()
+    except ProcessEndedError as error:  # a kernel that crashes has no other answer
+        raise LawRefusedError(f"{place_of(law)}: {law.key}: what is beside its examples: {error}") from error
 
 
 def _check_kernels(gate: Gate, budget: TrialBudget) -> None:

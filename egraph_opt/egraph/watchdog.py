@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -37,3 +38,12 @@ def watched(seconds: float = LONGEST_CALL) -> Iterator[None]:
             yield
     finally:
         running.watched = False
+
+
+def _unwatched() -> None:
+    """After a fork: the thread that watched is the parent's."""
+    calls.running.watched = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unwatched)

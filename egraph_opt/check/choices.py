@@ -97,19 +97,19 @@ class Choices(np.random.Generator):
 
     def _least(self, label: str, values: Sequence[Any]) -> Any:
         """A value of which the fewest pairs were there; of several a random one."""
-        values = list(dict(zip(map(repr, values), values, strict=True)).values())  # 0.0 is no -0.0, True no 1
-        best, found, count = float("inf"), values[0], len(values)
-        before = self._chosen[-NEIGHBOURS:]
+        named = dict(zip(map(repr, values), values, strict=True))  # 0.0 is no -0.0, True no 1
+        names, before = list(named), self._chosen[-NEIGHBOURS:]
+        best, found, count = float("inf"), names[0], len(names)
         for _ in range(min(count, CANDIDATES)):
-            value = values[int(self.random() * count)]
-            own = self._id(label, value)
+            name = names[int(self.random() * count)]
+            own = self._ids.setdefault((label, name), len(self._ids))
             with_others = self._weight[own].get
             weight = sum(map(with_others, (own, *before), repeat(0)))
             if weight < best:
-                best, found = weight, value
+                best, found = weight, name
                 if not weight:
                     break
-        return found
+        return named[found]
 
     def _id(self, label: str, value: Any) -> int:
         return self._ids.setdefault((label, repr(value)), len(self._ids))

@@ -5,6 +5,7 @@ The process is forked, so that it has the law and all that is known of it, which
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -88,6 +89,7 @@ def meanwhile(work: Callable[[Callable[[], Told]], Found]) -> Iterator[Meanwhile
 def _do(work: Callable[[Callable[[], Any]], Any], connection: Connection, other: Connection) -> None:
     other.close()  # so that this process learns that the other one has gone
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other one, which ends this one
+    faulthandler.disable()  # a crash is reported by the other one
     with suppress(EOFError, OSError):  # it has gone
         found: tuple[Any, Exception | None]
         try:

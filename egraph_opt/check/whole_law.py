@@ -61,8 +61,9 @@ types, sizes and ranks."""
 
 
 class Beside(NamedTuple):
-    """What came of what is beside examples, as far as it is counted."""
+    """What came of what is beside examples and of laws that lack a condition, as far as it is counted."""
 
+    needless: tuple[Missed, ...]
     tally: Tally
     rules: Counter[str]
     hosts: HostTally
@@ -161,13 +162,13 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool, alone: 
     with host_tally() as hosts:
         gate.examples(written)
         if alone or not gate.firing() or not has_room():
-            grown = _tables(
-                gate, terms, lambda few: _beside_examples(gate, terms, lambda: few), neighbours=neighbours
-            )
+            grown = _tables(gate, terms, lambda few: _beside(gate, terms, lambda: few), neighbours=neighbours)
+            needless = None
         else:
-            with meanwhile(partial(_beside_examples_elsewhere, gate, terms)) as other:
+            with meanwhile(partial(_beside_elsewhere, gate, terms, conditions=conditions)) as other:
                 grown = _tables(gate, terms, other.tell, neighbours=neighbours)
                 beside = _answer(law, other)
+            needless = beside.needless
             gate.trying.tally.add(beside.tally)
             gate.trying.rules.update(beside.rules)
             hosts.add_all(beside.hosts)
@@ -179,7 +180,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool, alone: 
         sum(found.tried for found in gate.found.values()),
         gate.trying.tally,
         gate.untried(),
-        tuple(missed(law)) if conditions else (),
+        _needless(law, conditions) if needless is None else needless,
         hosts.told(),
     )
 
@@ -207,19 +208,24 @@ def _tables(gate: Gate, terms: int, beside: Callable[[bool], None], *, neighbour
     return growth(gate.trying, gate.holds(), neighbours=neighbours)
 
 
-def _beside_examples(gate: Gate, terms: int, few: Callable[[], bool]) -> None:
+def _beside(gate: Gate, terms: int, few: Callable[[], bool]) -> None:
     gate.related(VARIANTS_A_TERM * terms)  # the whole table of inputs, for what is there again later, too
     gate.constants_of_halves()
     gate.where_it_ends()
     gate.variants(VARIANTS_A_TERM * terms, few=few())
 
 
-def _beside_examples_elsewhere(gate: Gate, terms: int, few: Callable[[], bool]) -> Beside:
+def _beside_elsewhere(gate: Gate, terms: int, few: Callable[[], bool], *, conditions: bool) -> Beside:
     """The same in a process of its own, which is told on the way whether the tables make few terms."""
     gate.forget()
     with watched(), collected_rarely(), _breaking(gate.law), host_tally() as hosts:
-        _beside_examples(gate, terms, few)
-    return Beside(gate.trying.tally, gate.trying.rules, hosts)
+        _beside(gate, terms, few)
+    with watched(), collected_rarely(), _breaking(gate.law):
+        return Beside(_needless(gate.law, conditions), gate.trying.tally, gate.trying.rules, hosts)
+
+
+def _needless(law: Law, wanted: bool) -> tuple[Missed, ...]:
+    return tuple(missed(law)) if wanted else ()
 
 
 def _answer(law: Law, other: Meanwhile[bool, Beside]) -> Beside:

@@ -32,7 +32,7 @@ def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
         _is_accepted(name, record_property)
         return
     with pytest.raises(LawRefusedError) as error:
-        check_law(LAWS[name].law, conditions=False, neighbours=False)
+        check_law(LAWS[name].law, conditions=False, neighbours=False, alone=True)
     refusal = str(error.value)
     record_property("wrong law", "not tried" if NOT_WRONG in refusal else "refused")
 
@@ -40,7 +40,7 @@ def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
 def _is_accepted(name: str, record_property: Record) -> None:
     """The list shrinks as the gate learns."""
     try:
-        check_law(LAWS[name].law, conditions=False, neighbours=False)
+        check_law(LAWS[name].law, conditions=False, neighbours=False, alone=True)
     except LawRefusedError as refusal:
         record_property("wrong law", "refused")
         pytest.fail(f"the gate refuses {name} now: take it off STILL_ACCEPTED\n{refusal}")
@@ -56,6 +56,6 @@ def test_the_verdict_depends_on_no_name(name: str) -> None:
     for other in (name, "renamed", "x"):
         law = replace(LAWS[name].law, name=other)
         with pytest.raises(LawRefusedError) as refusal:
-            check_law(law, conditions=False, neighbours=False)
+            check_law(law, conditions=False, neighbours=False, alone=True)
         messages.add(str(refusal.value).replace(f"wrong.{other}", "wrong.law"))
     assert len(messages) == 1

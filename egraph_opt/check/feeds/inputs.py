@@ -37,7 +37,7 @@ from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 
 Feeds = dict[str, npt.NDArray[Any]]
 
-MOST_KEPT = 2**12
+MOST_KEPT = 2**9
 """Elements of an input that is kept for the next term."""
 
 MOST_FEEDS = 50
@@ -45,6 +45,9 @@ MOST_FEEDS = 50
 
 USUAL, OF_HALVES = 8, 96
 """Elements of inputs that have no table; of halves, of which some sums have to cancel."""
+
+NO_NUMBERS = frozenset({"tiny", "level", "low", "ends", "small values", *TABLES})
+"""Kinds of floats that hold none of the numbers that a law or its constants name."""
 
 FEW = 3
 """Elements of an input that are so few that a table is dealt out twice."""
@@ -103,16 +106,16 @@ class Inputs:
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind, *, turn: int | None = None) -> Iterator[Feeds]:
         """Sets of inputs of one kind: as many as hold the whole table in every input, or one in turn."""
-        shapes = {name: self._shape(tensor, k, sizes) for k, (name, tensor, _) in enumerate(self.values)}
-        if kind == "alike":
-            yield from self._alike(shapes)
-            return
         integers = any(role == "value" and _is_whole(tensor) for _, tensor, role in self.values)
         if kind == "ends" and not (integers or self._tells_places):
             return
         if kind == "small values" and not self._is_small_below:
             return
         if not self._beside.get(kind, True) or (kind == "underflow" and not self._underflowing):
+            return
+        shapes = {name: self._shape(tensor, k, sizes) for k, (name, tensor, _) in enumerate(self.values)}
+        if kind == "alike":
+            yield from self._alike(shapes)
             return
         elements = {name: math.prod(shape) for name, shape in shapes.items() if 0 not in shape}
         needs = [-(-self._elements(t, kind) // elements[n]) for n, t, _ in self.values if n in elements]
@@ -166,6 +169,8 @@ class Inputs:
         numbers = self._beside.get(place.kind, self.numbers)
         if place.kind == "underflow":
             numbers = self._underflowing[place.number % len(self._underflowing)]
+        elif place.kind in NO_NUMBERS and place.elem_type not in INTEGER_TYPES:
+            numbers = ()  # of which what is made does not depend: it is there again of other terms
         return (_tensor if small else _tensor.__wrapped__)(place, numbers, self.range)
 
 
@@ -223,7 +228,7 @@ class _Place:
         return onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def _tensor(place: _Place, numbers: tuple[float, ...], within: tuple[float, float]) -> npt.NDArray[Any]:
     """Terms of a law have inputs of the same shapes again and again: what depends on nothing else is kept."""
     rng, dtype = np.random.default_rng([place.number, place.k]), place.dtype
@@ -327,7 +332,6 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
         return rng.choice(-numbers) + 1e-2 * values
     if kind == "tiny":
         return values * (1e-3 if half else 1e-9)
-    near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
     if kind == "ends":
         order = np.arange(size)[:: -1 if place.number % 2 else 1]
         # No finer than float32's: what float64 rounds, no wider type tells apart.
@@ -338,8 +342,10 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "small values":
         return rng.uniform(-16 if half else -30, -6 if half else -12, size)
     if kind == "normal":
+        near = rng.choice(numbers[np.abs(numbers) <= 50], size)
         return np.where(rng.random(size) < 0.2, near, values)
     if kind == "wide":
+        near = rng.choice(numbers, size)
         spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
         return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
     table = _odd_floats(kind, place.dtype)

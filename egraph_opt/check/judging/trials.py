@@ -7,7 +7,9 @@ float64.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -144,27 +146,33 @@ class Original:
                 continue  # what does not run at every size may run at 0 by accident
             whole = self.turn is None and number == min(roomy, len(found) - 1)
             turn = None if whole else number + (self.turn or 0)
+            most = self._most_elements(sizes)
             for kind in self.kinds[:1] if number > roomy else self.kinds:
-                for k, feeds in enumerate(self._made(sizes, kind, turn)):
+                for k, feeds in enumerate(self._made(sizes, kind, turn, most)):
                     yield kind, sizes, feeds, self._is_checked(kind, k) and number < USUAL
         if len(found) > roomy and self.turn is None and found[roomy] not in self._ran:
+            most = self._most_elements(found[0])
             for kind in self.kinds:
-                for feeds in self._made(found[0], kind, None)[1:]:
+                for feeds in self._made(found[0], kind, None, most)[1:]:
                     yield kind, found[0], feeds, False
 
     def _is_checked(self, kind: Kind, number: int) -> bool:
         """Whether the reference is asked, too: once, but of halves, which onnxruntime rounds less, often."""
         return kind == "normal" and (not number or (self.numerics == "finite" and _HALF in self.types))
 
-    def _made(self, sizes: Mapping[str, int], kind: Kind, turn: int | None) -> list[Feeds]:
+    def _most_elements(self, sizes: Mapping[str, int]) -> float:
         try:
-            most = most_elements(self.model, sizes)
+            return most_elements(self.model, sizes)
+        except ValueError:  # even of nothing, where axes are so long
+            return math.inf
+
+    def _made(self, sizes: Mapping[str, int], kind: Kind, turn: int | None, most: float) -> list[Feeds]:
+        """Inputs of a kind at some sizes, at which values have so many elements at most."""
+        with suppress(ValueError):  # as above, of an input
             if most <= LARGEST_VALUE:
                 return list(self._inputs.feeds(sizes, kind, turn=turn))
             if most <= MOST_ADDED and kind == "ends":
                 return list(islice(self._inputs.feeds(sizes, kind), 2))
-        except ValueError:  # even of nothing, where axes are so long
-            pass
         self.tally.left_out[TOO_LARGE] += 1
         return []
 

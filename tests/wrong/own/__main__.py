@@ -16,7 +16,7 @@ from . import bits_and_regions, blocks_and_indices
 
 def _is_accepted(law: Law) -> bool:
     try:
-        check_law(law, conditions=False, neighbours=False)
+        check_law(law, conditions=False, neighbours=False, alone=True)
     except LawRefusedError:
         return False
     print(f"{law.name} is accepted")

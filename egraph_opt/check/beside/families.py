@@ -19,6 +19,7 @@ from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
 from egraph_opt.check.beside.both_directions import with_both_directions
 from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.cast_targets import with_other_targets
+from egraph_opt.check.beside.continued_patterns import with_continued_patterns
 from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.equal_views import with_equal_views
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
@@ -50,6 +51,7 @@ from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_o
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
+from egraph_opt.check.beside.scaled_lengths import with_scaled_lengths
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
 from egraph_opt.check.beside.structures import with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
@@ -93,6 +95,7 @@ RELATED = (
     *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
     *(with_more_ones, with_equal_bounds, with_viewed_updates),
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
+    *(with_continued_patterns, with_scaled_lengths),
 )
 """What changes in several things at once."""
 

@@ -15,6 +15,7 @@ from egraph_opt.check.beside.side_by_side import side_by_side
 from egraph_opt.check.beside.variants import variants
 from egraph_opt.check.beside.where_it_ends import where_it_ends
 from egraph_opt.check.choices import spread
+from egraph_opt.check.evidence import Shapes, only_sizes, shapes_of
 from egraph_opt.check.judging.comparing import NO_KERNEL
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import nodes_of, operators_in
@@ -112,6 +113,7 @@ class Gate:
     Attributes:
         found: by statement what came of the terms that the tables made.
         in_themes: terms of themes on which it fires.
+        shapes: what examples, and terms beside them, on which it does something, have for operands.
 
     Raises:
         LawRefusedError: by each of its methods, on which the law goes wrong.
@@ -123,6 +125,7 @@ class Gate:
     fruitless: int = FRUITLESS
     found: dict[str, Outcome] = field(default_factory=dict)
     in_themes: list[Example] = field(default_factory=list)
+    shapes: set[Shapes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
@@ -284,6 +287,7 @@ class Gate:
             if wrong:
                 raise refused(self.law, "", wrong, [])
             fired += [verdict.candidate.example for verdict in verdicts if verdict.changed]
+        self.shapes.update(map(shapes_of, fired))
         return fired
 
     def pairs(self, most: int) -> None:
@@ -325,6 +329,14 @@ class Gate:
         return tuple(
             rule for rule, found in self.found.items() if not found.changed and rule not in self.trying.rules
         )
+
+    def seen_once(self) -> str:
+        """The dims of the author's example at which alone a statement was tried, of which the tables make
+        nothing; "" where there are none, or examples of several sizes."""
+        shown = {shapes_of(example) for example in self.written if example.fires}
+        if self.in_themes or len(shown) != 1 or all(found.changed for found in self.found.values()):
+            return ""
+        return only_sizes(next(iter(shown)), self.shapes)
 
     def holds(self) -> list[Verdict]:
         return [verdict for found in self.found.values() for verdict in found.holds]

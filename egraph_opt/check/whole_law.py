@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egraph_opt.check.dropping import Missed, missed
+from egraph_opt.check.evidence import Shapes
 from egraph_opt.check.gate import FRUITLESS, Gate
 from egraph_opt.check.growth import Growth, growth
 from egraph_opt.check.judging.outcomes import Tally
@@ -67,6 +68,7 @@ class Beside(NamedTuple):
     tally: Tally
     rules: Counter[str]
     hosts: HostTally
+    shapes: set[Shapes]
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class LawReport:
         untried: statements that no term shows, by number; `<` is the way back of an `equal`.
         needless: conditions without which the law goes wrong nowhere, as far as is tried.
         raised: host functions that raised on what was made.
+        seen_once: dims of the only example, at which alone the law was seen to do something.
     """
 
     key: str
@@ -88,6 +91,7 @@ class LawReport:
     untried: tuple[str, ...] = ()
     needless: tuple[Missed, ...] = ()
     raised: tuple[str, ...] = ()
+    seen_once: str = ""
 
     @property
     def checks(self) -> int:
@@ -141,6 +145,11 @@ def check_law(
             f"{place_of(law)}: {law.key}: no term was found to try {placed}{raised}; write an example"
             " (`examples=`) on which it applies"
         )
+    if report.seen_once and not partial:
+        raise LawRefusedError(
+            f"{place_of(law)}: {law.key}: it was tried at one size only, where {report.seen_once}; write"
+            " another example (`examples=`) of other sizes, where a count is no width, and a half no pair"
+        )
     return report
 
 
@@ -171,6 +180,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool, alone: 
             needless = beside.needless
             gate.trying.tally.add(beside.tally)
             gate.trying.rules.update(beside.rules)
+            gate.shapes.update(beside.shapes)
             hosts.add_all(beside.hosts)
     if grown is not None:
         raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")
@@ -182,6 +192,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool, alone: 
         gate.untried(),
         _needless(law, conditions) if needless is None else needless,
         hosts.told(),
+        gate.seen_once(),
     )
 
 
@@ -221,7 +232,9 @@ def _beside_elsewhere(gate: Gate, terms: int, few: Callable[[], bool], *, condit
     with watched(), collected_rarely(), _breaking(gate.law), host_tally() as hosts:
         _beside(gate, terms, few)
     with watched(), collected_rarely(), _breaking(gate.law):
-        return Beside(_needless(gate.law, conditions), gate.trying.tally, gate.trying.rules, hosts)
+        return Beside(
+            _needless(gate.law, conditions), gate.trying.tally, gate.trying.rules, hosts, gate.shapes
+        )
 
 
 def _needless(law: Law, wanted: bool) -> tuple[Missed, ...]:

@@ -253,6 +253,9 @@ def _partial_examples(rng: np.random.Generator) -> Iterator[Example]:
 
     for how in (0, 1):
         yield replace(g.fires(concat(listed(rotated(taken(0, 4), how), taken(4, 6)), 3)), opset=23)
+    y, d, t = g.input((3, 2, 4, 8)), g.random(1, 4, 3), g.random(1, 4, 3)
+    other = reshape(rotary(reshape(taken(0, 6, y), (1, 6, 4, 6)), d, t, settings_of(0)), (3, 2, 4, 6))
+    yield replace(g.fires(concat(listed(other, taken(6, 8, y)), 3)), opset=23)
     for term, why in (
         (concat(listed(taken(0, 2), rotated(taken(2, 6))), 3), "the others are in front"),
         (concat(listed(rotated(taken(0, 4)), taken(3, 5)), 3), "a feature is there twice"),

@@ -175,6 +175,7 @@ def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
     crop, roi = (("coordinate_transformation_mode", "tf_crop_and_resize"), *linear[1:]), g.constant(CROPPED)
     for op, settings in (("Mul", NEAREST), ("Add", linear)):
         yield g.fires(binary(op, resize(x, none(), twice, none(), settings), g.random(4, 1, 1)))
+    yield g.fires(resize(g.input(("N", 3, 4, "L")), none(), twice, none(), NEAREST) * g.random(3, 1, 1))
     yield from g.near_misses(
         (resize(x, none(), twice, none(), NEAREST) * g.random(6, 1), "it varies along the rows"),
         (resize(x, roi, twice, none(), crop) + g.random(4, 1, 1), "what is beyond is another number"),

@@ -192,8 +192,9 @@ def laid_operators(z: Tensor, x: Tensor, y: Tensor, op: String, layout: String):
 
 def _laid_kernels_examples(rng):
     g = Operands(rng)
-    z, other = example_image(g), g.input(("N", 4, 6, 4))
-    yield g.fires(unary("Tanh", (), unary("Sin", (), z) * other), **LIMITS)
+    for channels in (4, 6):
+        z, other = example_image(g, channels), g.input(("N", channels, 6, 4))
+        yield g.fires(unary("Tanh", (), unary("Sin", (), z) * other), **LIMITS)
     yield g.near_miss(unary("Tanh", (), unary("Sin", (), other)), why="nothing is in a format", **LIMITS)
 
 

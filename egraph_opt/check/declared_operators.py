@@ -203,8 +203,10 @@ def _check_written(trying: Trying, read: ReadNode) -> None:
     kept = [node for node in written.graph.node if node.op_type == read.node.op_type]
     again = node_text(written, kept[0]) if kept else "nothing"
     verdict = Verdict(read.candidate, failure=failure)
-    said = f"the node {read} is read as a term that is written as {again}, with no law applied"
-    raise _refused(trying, read, verdict, f"{said}: {failure.message}")
+    said = (
+        f": {read} is read as a term that is written as {again}, which is another value with no law applied"
+    )
+    raise _refused(trying, read, verdict, f"{said}: {failure.message}", by_law=False)
 
 
 def _check_rewritten(trying: Trying, several: Sequence[ReadNode]) -> list[ReadNode]:
@@ -218,20 +220,20 @@ def _check_rewritten(trying: Trying, several: Sequence[ReadNode]) -> list[ReadNo
         return [fired for read in several for fired in _check_rewritten(trying, [read])]
     for read, verdict in zip(several, verdicts, strict=True):
         if verdict.failure is not None and is_run(verdict.candidate):
-            wrong = f"({trying.law.numerics}) is wrong on {shown(verdict.candidate.lowered)}"
+            wrong = f" ({trying.law.numerics}) is wrong on {shown(verdict.candidate.lowered)}"
             said = f"{wrong}, as the node {read} is read"
-            raise _refused(trying, read, verdict, f"{said}: {verdict.failure.message}")
+            raise _refused(trying, read, verdict, f"{said}: {verdict.failure.message}", by_law=True)
     return [read for read, verdict in zip(several, verdicts, strict=True) if verdict.changed]
 
 
-def _refused(trying: Trying, read: ReadNode, verdict: Verdict, said: str) -> LawRefusedError:
+def _refused(trying: Trying, read: ReadNode, verdict: Verdict, said: str, *, by_law: bool) -> LawRefusedError:
     reader = lowerings[read.node.op_type]
     code = getattr(reader, "__code__", None)
     place = f" (line {code.co_firstlineno})" if code is not None else ""
     lines = [
-        f"{place_of(trying.law)}: {trying.law.key} {said}",
+        f"{place_of(trying.law)}: {trying.law.key}{said}",
         *details(verdict),
-        f"  {read.change.advice}; see {getattr(reader, '__name__', 'the reader')}{place}",
+        f"  {read.change.advice(by_law=by_law)}; see {getattr(reader, '__name__', 'the reader')}{place}",
     ]
     return LawRefusedError("\n".join(lines))
 

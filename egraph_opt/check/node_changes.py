@@ -66,13 +66,16 @@ class NodeChange:
             for n in (value if isinstance(value, tuple) else (value,))
         )
 
-    @property
-    def advice(self) -> str:
-        """What the reader of the node may have forgotten."""
+    def advice(self, *, by_law: bool) -> str:
+        """What the author may have forgotten of the node.
+
+        Args:
+            by_law: what was read is right, and what the law makes of it is not.
+        """
         if self.position >= 0:
             return (
-                f"where an input is there that the term does not hold, the reader answers None:"
-                f" `if node.has({self.position}): return None`"
+                f"`{self.name}` may be there: let the reader answer None where the term does not hold it"
+                f" (`if node.has({self.position}): return None`)"
             )
         ((name, _),) = self.attributes
         if self.counts_from_behind:
@@ -80,9 +83,10 @@ class NodeChange:
                 f"`{name}` may be counted from behind: let the reader answer it counted from the front"
                 " (`axis % node.fact(0).rank`), or None"
             )
+        if by_law:
+            return f"ask for `{name}` in a condition, or let the reader answer None where the law is wrong"
         return (
-            f"let the term hold `{name}` and the form write it, or the reader answer None for values of it"
-            " that the law does not know"
+            f"let the term hold `{name}`, and the form write it, or the reader answer None for other values"
         )
 
 

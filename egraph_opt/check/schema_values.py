@@ -68,7 +68,8 @@ def _integers(schema: defs.OpSchema, name: str, present: Any, rank: int) -> Iter
     elif present in (0, 1) and _FLAG.search(str(schema.attributes[name].description)):
         yield 1 - present
     else:
-        yield from (0, 1, 2, 3, *(() if present is None else (present + 1, 2 * present)))
+        least = 0 if present == 0 else 1  # of sizes, groups and powers there is no 0
+        yield from (*range(least, 4), *(() if present is None else (present + 1, 2 * present)))
 
 
 def _words(schema: defs.OpSchema, name: str) -> Iterator[str]:

@@ -9,13 +9,14 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.check import tables
+from egraph_opt.check.as_read import drawn_settings
 from egraph_opt.check.blocks import beside_block, block_of, block_settings, group_settings, repeats, time_axis
 from egraph_opt.check.choices import Random, chance, pick, picks
 from egraph_opt.check.layers import layer_of
 from egraph_opt.check.rotations import rotation
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact, Shape
-from egraph_opt.operators.declaration import Literal
+from egraph_opt.operators.declaration import Literal, declared_outside, operator_named
 from egraph_opt.operators.linear import ConvWindow, GemmSettings
 from egraph_opt.operators.node_reader import schema_defaults
 from egraph_opt.operators.slicing import normal_slice
@@ -49,6 +50,9 @@ def attribute_of(rng: Random, operator: str, parameter: str, before: Attributes,
     Raises:
         LookupError: there is no table for it.
     """
+    declared = operator_named(operator)
+    if declared_outside(declared.module) and dict(declared.function.parameters)[parameter].name == "Settings":
+        return drawn_settings(rng, operator, parameter, before, operands)
     shape = operands[0].shape if operands and operands[0] is not None else None
     rule = _ATTRIBUTES.get(f"{operator}.{parameter}") or _ATTRIBUTES.get(parameter)
     if rule is None:
@@ -360,7 +364,6 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "top.count": _some_of_axis,
     "top.settings": _flags("largest", "sorted"),
     "reverse_sequence.time": time_axis,
-    "settings": _from(()),
     "keepdims": _from(0, 1),
     "last": _from(0, 1),
     "allowzero": _from(0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from egraph_opt.check.gate import ROUNDS
 from egraph_opt.check.sides import Side, sides_of
@@ -16,6 +16,13 @@ from egraph_opt.laws.law import Law
 BUDGET = TrialBudget(terms=24, tries=240, fruitless=160)
 
 
+class Wording(str):
+    """An expression as it is written, without what it calls, which another process may not know."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 @dataclass(frozen=True)
 class Missed:
     """A condition without which nothing goes wrong.
@@ -26,6 +33,11 @@ class Missed:
 
     dropped: Dropped
     reached: bool
+
+    @property
+    def in_words(self) -> Missed:
+        """The same for another process."""
+        return replace(self, dropped=replace(self.dropped, expression=Wording(self.dropped.expression)))
 
     def __str__(self) -> str:
         what = "right" if self.reached else "never tried: no term was found on which it alone fails"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, repeat
 
+from egraph_opt.check.as_read import declares_operators, is_as_read
 from egraph_opt.check.beside.between_powers import with_integers_between_powers
 from egraph_opt.check.beside.constants_of_halves import with_constants_of_halves
 from egraph_opt.check.beside.families import beside, known_later, not_picky, related
@@ -15,6 +16,7 @@ from egraph_opt.check.beside.side_by_side import side_by_side
 from egraph_opt.check.beside.variants import variants
 from egraph_opt.check.beside.where_it_ends import where_it_ends
 from egraph_opt.check.choices import spread
+from egraph_opt.check.declared_operators import check_declared_operators
 from egraph_opt.check.evidence import Shapes, only_sizes, shapes_of
 from egraph_opt.check.judging.comparing import NO_KERNEL
 from egraph_opt.check.refusal import LawRefusedError, refused
@@ -22,7 +24,7 @@ from egraph_opt.check.scope import nodes_of, operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
 from egraph_opt.check.themed import themed
-from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, place_of
+from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, lowered_if_typed, place_of
 from egraph_opt.laws.law import Example, Law
 
 FRUITLESS = 32
@@ -129,6 +131,12 @@ class Gate:
 
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
+        self.trying.as_read = declares_operators() and self._shows_what_is_read()
+
+    def _shows_what_is_read(self) -> bool:
+        """Whether the readers of operators that files declare answer what the author's examples have."""
+        shown = (lowered_if_typed(example) for example in self.written if example.fires)
+        return all(term is None or is_as_read(term) for term in shown)
 
     def forget(self) -> None:
         """Count from here on: what came before is counted elsewhere."""
@@ -222,6 +230,10 @@ class Gate:
         number = count(WHOLE)
         for kind in dict.fromkeys(kind for kind, _ in fired):
             self._each(spread([term for name, term in fired.items() if name[0] == kind], BETWEEN), number)
+
+    def declared_operators(self) -> None:
+        """Examples in which operators that a file declares are nodes that no term has written."""
+        check_declared_operators(self.trying, self.firing())
 
     def constants_of_halves(self) -> None:
         """Examples of halves with constants whose inverse or square is none: which shows on most inputs."""

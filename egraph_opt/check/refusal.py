@@ -6,7 +6,7 @@ the known ones does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,7 @@ def refused(law: Law, rule: str, failures: Sequence[Verdict], holds: Sequence[Ve
     lines = [
         f"{place_of(law, rule)}: {law.key} ({law.numerics}) is wrong on {shown(worst.candidate.lowered)}:"
         f" {failure.message}",
-        *_facts(worst),
-        *_arrays(failure),
+        *details(worst),
     ]
     condition = _missing(failures, holds)
     if condition:
@@ -53,6 +52,13 @@ def refused(law: Law, rule: str, failures: Sequence[Verdict], holds: Sequence[Ve
 def _easy_to_read(verdict: Verdict) -> tuple[bool, int]:
     """Ordinary numbers first, then what is small."""
     return verdict.failure is None or not verdict.failure.ordinary, verdict.candidate.size
+
+
+def details(verdict: Verdict) -> Iterator[str]:
+    """What the leaves of a term are, its inputs and both results, a line each."""
+    assert verdict.failure is not None
+    yield from _facts(verdict)
+    yield from _arrays(verdict.failure)
 
 
 def _facts(verdict: Verdict) -> Iterable[str]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import onnx
+
 from egraph_opt.check.alternatives import (
     alternatives_of,
     computes_without_kernel,
@@ -17,6 +19,7 @@ from egraph_opt.check.alternatives import (
     rebuilt_original,
     rewritten_model,
 )
+from egraph_opt.check.as_read import is_as_read
 from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
@@ -108,6 +111,7 @@ class Trying:
     Attributes:
         rules: how often each rule of the law matched: "2" is its statement 2, "2<" that from the right.
         met: what tells terms that are near examples apart.
+        as_read: operators that files declare have only attributes that nodes are read with, see `as_read`.
     """
 
     law: Law
@@ -115,6 +119,7 @@ class Trying:
     tally: Tally = field(default_factory=Tally)
     rules: Counter[str] = field(default_factory=Counter)
     met: set[object] = field(default_factory=set)
+    as_read: bool = False
 
     def __post_init__(self) -> None:
         required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
@@ -146,12 +151,12 @@ class Trying:
             fired = term if isinstance(term, FiredTerm) else FiredTerm(term, lowered_at(term))
             if any(map(_is_huge, fired.lowered.facts)) or not constants_are_written(fired.lowered):
                 return None
+            if self.as_read and not is_as_read(fired.lowered):
+                return None
             candidate = self._tried(fired, reference=reference, turn=turn)
         except Exception:  # operands that do not suit an operator make inference fail in many ways
             return None
-        original = candidate.original
-        fits = original.is_valid and original.runs and _is_as_inferred(candidate.lowered, candidate.original)
-        return candidate if fits else None
+        return candidate if is_run(candidate) else None
 
     def fired(self, examples: Sequence[Example]) -> Iterator[FiredTerm]:
         """Those of some examples, of one opset and the same limits, on which the law may do something.
@@ -176,6 +181,7 @@ class Trying:
         """Those of some examples that are well-typed, and what the law makes of each; None where it fails."""
         lowered = ((example, lowered_if_typed(example)) for example in examples)
         typed = [FiredTerm(example, term) for example, term in lowered if term is not None]
+        typed = [term for term in typed if not self.as_read or is_as_read(term.lowered)]
         for k in range(0, len(typed), ASKED):
             several = typed[k : k + ASKED]
             limits = several[0].example.limits
@@ -206,10 +212,16 @@ class Trying:
         return self._tried(FiredTerm(example, lowered_at(example)), reference=reference, turn=None)
 
     def _tried(self, term: FiredTerm, *, reference: bool, turn: int | None) -> TriedTerm:
+        show_all(term.lowered)
+        model = rebuilt_original(term.lowered, term.lowered.opset)
+        return self.of_model(term, model, reference=reference, turn=turn)
+
+    def of_model(
+        self, term: FiredTerm, model: onnx.ModelProto, *, reference: bool = False, turn: int | None = None
+    ) -> TriedTerm:
+        """A term that is compared with a model of which all values that it has are outputs."""
         lowered = term.lowered
-        show_all(lowered)
         lowered.own_types = self.law.numerics in ("bitwise", "finite")  # as where no more is allowed
-        model = rebuilt_original(lowered, lowered.opset)
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
         known = frozenset[float]() if self.is_assumed else constants_of(lowered)
         numbers = frozenset() if ordinary else self.numbers | known
@@ -239,7 +251,7 @@ class Trying:
                     return [v for candidate in candidates for v in self.verdicts([candidate], rounds=rounds)]
                 if str(error).startswith(ORIGINAL):
                     return [Verdict(candidates[0])]  # what is near an example may contradict itself
-                return [Verdict(candidates[0], changed=True, failure=Failure(_clash(error)))]
+                return [Verdict(candidates[0], changed=True, failure=Failure(" ".join(str(error).split())))]
             self.rules.update(self._matched(report))
             if report.failed:
                 return [Verdict(missing[0], changed=True, failure=Failure("; ".join(report.failed)))]
@@ -362,6 +374,12 @@ def _key_of(array: Any) -> object:
     return array.dtype, array.shape, array.tobytes()
 
 
+def is_run(candidate: TriedTerm) -> bool:
+    """Whether anybody runs a term, and computes the shapes that ONNX says."""
+    original = candidate.original
+    return original.is_valid and original.runs and _is_as_inferred(candidate.lowered, original)
+
+
 def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
     """Whether kernels compute the shapes that ONNX says: not where the x of a PRelu is broadcast."""
     for trial in original.trials:
@@ -375,10 +393,6 @@ def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
             ):
                 return False
     return True
-
-
-def _clash(error: UnsoundLawError) -> str:
-    return " ".join(str(error).split())
 
 
 def _rulesets(keys: Iterable[str]) -> list[str]:

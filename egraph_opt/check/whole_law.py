@@ -220,6 +220,7 @@ def _tables(gate: Gate, terms: int, beside: Callable[[bool], None], *, neighbour
 
 
 def _beside(gate: Gate, terms: int, few: Callable[[], bool]) -> None:
+    gate.declared_operators()
     gate.related(VARIANTS_A_TERM * terms)  # the whole table of inputs, for what is there again later, too
     gate.constants_of_halves()
     gate.where_it_ends()
@@ -232,9 +233,8 @@ def _beside_elsewhere(gate: Gate, terms: int, few: Callable[[], bool], *, condit
     with watched(), collected_rarely(), _breaking(gate.law), host_tally() as hosts:
         _beside(gate, terms, few)
     with watched(), collected_rarely(), _breaking(gate.law):
-        return Beside(
-            _needless(gate.law, conditions), gate.trying.tally, gate.trying.rules, hosts, gate.shapes
-        )
+        needless = tuple(each.in_words for each in _needless(gate.law, conditions))
+    return Beside(needless, gate.trying.tally, gate.trying.rules, hosts, gate.shapes)
 
 
 def _needless(law: Law, wanted: bool) -> tuple[Missed, ...]:

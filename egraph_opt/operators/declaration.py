@@ -138,6 +138,7 @@ class Operator:
             has in its place, without any steps it is the first operand.  None where there is no such thing.
         op_types: where one constructor stands for many ONNX operators, the names that it takes.
         in_layout: the result is held in a layout of the target's own; rebuilding writes the plain value.
+        module: that declares it.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Operator:
     op_types: tuple[str, ...] = ()
     in_layout: bool = False
     doc: str = field(default="", compare=False)
+    module: str = field(default="", compare=False)
 
     @property
     def signature(self) -> str:
@@ -216,10 +218,16 @@ def operator(
             op_types=tuple(op_types),
             in_layout=in_layout,
             doc=function.doc,
+            module=stub.__module__,
         )
         return function
 
     return register
+
+
+def declared_outside(module: str) -> bool:
+    """Whether a module that declares operators, or reads nodes, is none of this package's."""
+    return module.partition(".")[0] != __name__.partition(".")[0]
 
 
 # --- lowering -------------------------------------------------------------------------------------------

@@ -13,7 +13,10 @@ from egraph_opt.forking import cached_property
 
 Array = npt.NDArray[Any]
 
-NORMALIZATIONS = frozenset(("InstanceNormalization", "LayerNormalization"))
+EPSILON = {"InstanceNormalization": 1e-5, "LayerNormalization": 1e-5, "MeanVarianceNormalization": 1e-18}
+"""What is added to a variance, where no attribute says it; of the last one it is added to the deviation."""
+
+NORMALIZATIONS = frozenset(EPSILON)
 
 LARGE = 1e6
 """Constants from here on are large for what they are multiplied with."""
@@ -64,13 +67,20 @@ def before_subtracted(model: onnx.ModelProto, values: Mapping[str, Array]) -> It
     for node in model.graph.node:
         if node.op_type not in NORMALIZATIONS or not values[node.input[0]].size:
             continue
-        x, scale = (values[name].astype(np.float64) for name in node.input[:2])
+        x = values[node.input[0]].astype(np.float64)
+        scale = values[node.input[1]].astype(np.float64) if len(node.input) > 1 else np.ones(1)
         given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        first = 2 if node.op_type == "InstanceNormalization" else given.get("axis", -1) % x.ndim
-        axes = tuple(range(first, x.ndim))
-        spread = np.sqrt(x.var(axes) + given.get("epsilon", 1e-5))
+        axes = _normalized_axes(node.op_type, given, x.ndim)
+        spread = np.sqrt(x.var(axes) + given.get("epsilon", EPSILON[node.op_type]))
         divided = np.abs(x).max(axes) * np.abs(scale).max(initial=0) / spread
         yield np.where(np.isfinite(divided), divided, 0)
+
+
+def _normalized_axes(op_type: str, given: Mapping[str, Any], rank: int) -> tuple[int, ...]:
+    if op_type == "MeanVarianceNormalization":
+        return tuple(given.get("axes", (0, 2, 3)))
+    first = 2 if op_type == "InstanceNormalization" else given.get("axis", -1) % rank
+    return tuple(range(first, rank))
 
 
 def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.bool_]:

@@ -41,6 +41,29 @@ class LogSoftmax(OpRun):
         return ((below - np.log(np.sum(np.exp(below), axis, keepdims=True))).astype(x.dtype),)
 
 
+class LRN(OpRun):
+    """Of all channels: onnx's leaves as many as there are images, and has no others than of four axes."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, alpha: Any = None, beta: Any = None, bias: Any = None, size: Any = None) -> Any:
+        before, behind = (size - 1) // 2, size // 2
+        padded = np.pad(x * x, [(0, 0), (before, behind), *[(0, 0)] * (x.ndim - 2)])
+        total = sum(padded[:, k : k + x.shape[1]] for k in range(size))
+        return ((x / (bias + alpha / size * total) ** beta).astype(x.dtype),)
+
+
+class MeanVarianceNormalization(OpRun):
+    """In one step: onnx's is a function with constants in float32."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, axes: Any = None) -> tuple[Any]:
+        along = (0, 2, 3) if axes is None else tuple(axes)
+        away = x - x.mean(axis=along, keepdims=True)
+        return ((away / (x.std(axis=along, keepdims=True) + 1e-9)).astype(x.dtype),)
+
+
 class Range(OpRun):
     """As long as a machine has room for; in float64, whatever type the steps of halves are to be added in."""
 
@@ -52,6 +75,9 @@ class Range(OpRun):
         if not count <= MOST_COUNTED:
             raise MemoryError("a range that is too long")
         return (np.arange(starts.item(), ends.item(), steps.item()).astype(starts.dtype),)
+
+
+NEW = [BatchNormalization, ConvTranspose, LogSoftmax, LRN, MeanVarianceNormalization, Range]
 
 
 class Reference:
@@ -67,7 +93,7 @@ class Reference:
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:
         model = in_float64(self.model) if self._wide else self.model
-        return ReferenceEvaluator(model, new_ops=[BatchNormalization, ConvTranspose, LogSoftmax, Range])
+        return ReferenceEvaluator(model, new_ops=NEW)
 
     def run(self, feeds: Feeds) -> Outputs:
         return [np.asarray(output) for output in self._results(feeds, on_the_way=False)]

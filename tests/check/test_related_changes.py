@@ -25,6 +25,7 @@ from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
 from egraph_opt.check.beside.other_masks import with_other_masks
 from egraph_opt.check.beside.parts_between import with_parts_between
+from egraph_opt.check.beside.points_for_axes import with_points_for_axes
 from egraph_opt.check.beside.ties import with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow
 from egraph_opt.check.beside.variants import dims_of, without_names
@@ -324,12 +325,35 @@ def test_axes_go_round_between_others() -> None:
 
 def test_letters_are_in_the_other_order_and_two_more_change_places() -> None:
     dot = example(lambda g: einsum("abc,abc->ab", listed(*(g.input((2, 3, 4)) for _ in range(2)))))
-    backwards, longer, *fewer = with_other_letters(dot)
+    backwards, longer, *fewer, first, second, third = with_other_letters(dot)
     assert attributes(backwards, "einsum", 0) == ["cba,cba->cb"]
     assert attributes(longer, "einsum", 0) == ["adebc,adebc->aedb"]
     assert [dims_of(value) for value in longer.operands.values] == [(2, 2, 3, 3, 4)] * 2
     assert [attributes(made, "einsum", 0) for made in fewer] == [["aba,aba->ab"], ["abb,abb->ab"]]
     assert {dims_of(value) for made in fewer for value in made.operands.values} == {(3, 3, 3)}
+    in_both_cases = [attributes(made, "einsum", 0) for made in (first, second, third)]
+    assert in_both_cases == [["aAc,aAc->aA"], ["abA,abA->ab"], ["abB,abB->ab"]]
+
+
+def test_points_are_in_every_place_for_one_axis_and_for_several() -> None:
+    product = example(lambda g: einsum("ij,jk->ik", listed(g.input((2, 3)), g.input((3, 4)))))
+    found = {
+        (*attributes(made, "einsum", 0), *map(dims_of, made.operands.values))
+        for made in with_points_for_axes(product)
+    }
+    assert ("...ij,jk...->i...k", (2, 2, 2), (2, 2, 2)) in found
+    assert ("ij...,j...k", (2, 2, 2), (2, 2, 2)) in found
+    assert ("ij,jk...->ik", (2, 2), (2, 2, 2)) in found
+    assert ("...ij,...jk->...ik", (2, 3, 2, 3), (3, 3, 4)) in found
+    assert ("ij...,jk...->ik...", (2, 3), (3, 4, 1, 2, 3)) in found
+
+
+def test_points_of_one_operand_are_as_many_axes_as_they_have_letters() -> None:
+    turned = example(lambda g: einsum("ij->ji", listed(g.input((2, 3)))))
+    found = [
+        (*attributes(made, "einsum", 0), made.operands.facts[0].rank) for made in with_points_for_axes(turned)
+    ]
+    assert ("...ij->...ji", len("...ij")) in found
 
 
 def test_parts_in_the_middle_are_in_the_wrong_order_or_of_other_sizes() -> None:

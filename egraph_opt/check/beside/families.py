@@ -48,6 +48,7 @@ from egraph_opt.check.beside.other_rotations import with_other_rotations
 from egraph_opt.check.beside.other_scales import with_other_scales
 from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_ones_and_nothing
 from egraph_opt.check.beside.parts_between import with_parts_between
+from egraph_opt.check.beside.points_for_axes import with_points_for_axes
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
@@ -93,6 +94,7 @@ RELATED = (
     *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
     *(with_more_ones, with_equal_bounds, with_viewed_updates),
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
+    *(with_points_for_axes,),
 )
 """What changes in several things at once."""
 

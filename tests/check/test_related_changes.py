@@ -28,6 +28,7 @@ from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.points_for_axes import with_points_for_axes
 from egraph_opt.check.beside.ties import with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow
+from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import dims_of, without_names
 from egraph_opt.check.feeds.inputs import Inputs
 from egraph_opt.check.feeds.roles import roles_of
@@ -51,6 +52,7 @@ from egraph_opt.operators import (
     gemm,
     none,
     output,
+    pool,
     reduce,
     reshape,
     slice_,
@@ -384,3 +386,28 @@ def test_a_range_goes_on_for_a_period_and_what_is_its_end_goes_with_it() -> None
     bits = example(lambda g: binary("BitwiseAnd", clip(g, 0, 15), g.constant(np.array(15))))
     found = [(ranges(made)[0], constants(made)[-1]) for made in with_other_ranges(bits, [])]
     assert ((0, 23), 23) in found and ((0, 30), 30) in found
+
+
+def test_windows_are_as_long_as_their_strides_along_each_axis() -> None:
+    window = ConvWindow((2, 2), (0,) * 4, (1, 1))
+    blocks = example(lambda g: conv(g.input((1, 3, 4, 4)), g.random(2, 3, 2, 2), none(), window))
+    found = {
+        (
+            attributes(made, "conv", 3)[0].strides,
+            np.shape(constants(made)[1]),
+            dims_of(made.operands.values[0]),
+        )
+        for made in with_uneven_windows(blocks)
+    }
+    assert {((2, 3), (2, 3, 2, 3), (1, 3, 6, 6)), ((3, 2), (2, 3, 3, 2), (1, 3, 12, 6))} <= found
+
+
+def test_pads_of_uneven_windows_keep_the_size_of_an_image_where_they_did() -> None:
+    window = PoolWindow((3, 3), (1, 1), (1,) * 4, (1, 1))
+    same = example(lambda g: pool("MaxPool", g.input((1, 2, 5, 5)), window))
+    found = {
+        (w.kernel, w.dilations, w.pads)
+        for made in with_uneven_windows(same)
+        for w in attributes(made, "pool", 2)
+    }
+    assert {((3, 5), (1, 1), (1, 2, 1, 2)), ((3, 3), (1, 2), (1, 2, 1, 2))} <= found

@@ -56,6 +56,7 @@ from egraph_opt.check.beside.structures import with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
+from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.check.beside.viewed_updates import with_viewed_updates
 from egraph_opt.check.choices import spread
@@ -94,7 +95,7 @@ RELATED = (
     *(with_more_axes_reduced, with_equal_views, with_factors_along_other_axes, with_padded_windows),
     *(with_more_ones, with_equal_bounds, with_viewed_updates),
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
-    *(with_points_for_axes,),
+    *(with_points_for_axes, with_uneven_windows),
 )
 """What changes in several things at once."""
 
@@ -104,7 +105,7 @@ OF_ALL = (
 )
 """The same, also beside examples of operators that are particular about sizes."""
 
-FEWER = {with_structures: 64, with_uneven_halves: 48}
+FEWER = {with_structures: 64, with_uneven_halves: 48, with_uneven_windows: 48}
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
 laws about slices all halves fire."""
 

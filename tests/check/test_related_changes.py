@@ -27,6 +27,7 @@ from egraph_opt.check.beside.other_masks import with_other_masks
 from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.points_for_axes import with_points_for_axes
 from egraph_opt.check.beside.ties import with_tied_comparisons
+from egraph_opt.check.beside.turned_axes import with_turned_axes
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow
 from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import dims_of, without_names
@@ -411,3 +412,17 @@ def test_pads_of_uneven_windows_keep_the_size_of_an_image_where_they_did() -> No
         for w in attributes(made, "pool", 2)
     }
     assert {((3, 5), (1, 1), (1, 2, 1, 2)), ((3, 3), (1, 2), (1, 2, 1, 2))} <= found
+
+
+def test_two_axes_are_in_each_others_place_in_constants_and_attributes() -> None:
+    def lines(g: Operands):
+        x = slice_(g.input((2, 6)), ((1, 0, 4, 1),))
+        return gather_elements(x, g.constant(np.array([[0, 1, 3], [0, 1, 2]])), 1) * g.random(3)
+
+    alone, whole = with_turned_axes(example(lines))
+    for made in (alone, whole):
+        assert attributes(made, "gather_elements", 2) == [0]
+        assert attributes(made, "slice_", 1) == [((0, 0, 4, 1),)]
+        assert dims_of(made.operands.values[0]) == (6, 2)
+        assert constants(made)[1] == [[0, 0], [1, 1], [3, 2]]
+    assert [dims_of(made.operands.values[2]) for made in (alone, whole)] == [(3,), (3, 1)]

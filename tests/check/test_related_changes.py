@@ -14,6 +14,7 @@ from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
+from egraph_opt.check.beside.large_numbers import with_large_numbers
 from egraph_opt.check.beside.magnitudes import with_other_magnitudes
 from egraph_opt.check.beside.more_copies import with_copies_along_another_axis
 from egraph_opt.check.beside.more_groups import with_more_groups
@@ -53,6 +54,7 @@ from egraph_opt.operators import (
     gemm,
     none,
     output,
+    pad,
     pool,
     reduce,
     reshape,
@@ -426,3 +428,14 @@ def test_two_axes_are_in_each_others_place_in_constants_and_attributes() -> None
         assert dims_of(made.operands.values[0]) == (6, 2)
         assert constants(made)[1] == [[0, 0], [1, 1], [3, 2]]
     assert [dims_of(made.operands.values[2]) for made in (alone, whole)] == [(3,), (3, 1)]
+
+
+def test_numbers_that_say_how_much_there_is_are_large() -> None:
+    padded = example(lambda g: pad(g.input((2, 3)), "edge", (0, 1, 0, 2), 0.0))
+    pads = [attributes(made, "pad", 2)[0] for made in with_large_numbers(padded)]
+    assert pads[:3] == [(0, 100, 0, 100), (0, 100, 0, 2), (0, 1, 0, 100)]
+    cut = example(lambda g: slice_(g.input((2, 5)), ((1, 1, 4, 1),)))
+    found = {
+        (dims_of(made.operands.values[0]), *attributes(made, "slice_", 1)) for made in with_large_numbers(cut)
+    }
+    assert {((2, 250), ((1, 50, 200, 1),)), ((2, 250), ((1, 50, 200, 50),))} <= found

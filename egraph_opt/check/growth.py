@@ -10,9 +10,11 @@ from itertools import islice
 import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.check.batches import lowered_at
+from egraph_opt.check.batches import TermBatch, lowered_at
+from egraph_opt.check.beside.large_numbers import with_large_numbers
+from egraph_opt.check.choices import spread
 from egraph_opt.check.terms import shown
-from egraph_opt.check.trying import Trying, Verdict
+from egraph_opt.check.trying import Trying, Verdict, lowered_if_typed
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.errors import UnsoundLawError
@@ -39,6 +41,9 @@ LEAST = 200
 TERMS = 6
 """Terms of a law of which its growth is looked at."""
 
+SHOWN, LARGE = 4, 32
+"""Examples beside which there are terms with large numbers, and how many of these are looked at."""
+
 
 @dataclass(frozen=True)
 class Growth:
@@ -53,32 +58,38 @@ class Growth:
     rounds: int
     stop: str
     beside: bool
-    verdict: Verdict
+    lowered: Lowered
 
     def __str__(self) -> str:
         where = "beside the default laws " if self.beside else ""
         return (
-            f"{where}{shown(self.verdict.candidate.lowered)} became {self.nodes} e-nodes in"
+            f"{where}{shown(self.lowered)} became {self.nodes} e-nodes in"
             f" {self.rounds} rounds and did not end ({self.stop}); bound it with guard(..), or state it from"
             " one side only"
         )
 
 
-def growth(trying: Trying, holds: Sequence[Verdict], *, neighbours: bool) -> Growth | None:
+def growth(
+    trying: Trying, holds: Sequence[Verdict], firing: Sequence[Example], *, neighbours: bool
+) -> Growth | None:
     """The first of some terms on which a law has no end; None where it ends on all of them.
 
     Args:
+        firing: examples on which it does something.
         neighbours: look at it beside the default laws, too, and on constants of 0.
     """
     chosen = sorted(holds, key=lambda verdict: verdict.candidate.size)
     chosen = chosen[: max(len(chosen) // 2, 1)]  # of large ones even a finite group of transposes is large
     step = max(len(chosen) // TERMS, 1)
     for verdict in chosen[::step][:TERMS]:
-        found = _alone(trying, verdict)
+        found = _alone(trying, verdict.candidate.example)
         if found is not None:
             return found
-    for verdict, example in islice(_with_zeros(chosen), 2 * TERMS if neighbours else 0):
-        found = _alone(trying, verdict, example)
+    found = _of_large_numbers(trying, spread(firing, SHOWN))
+    if found is not None:
+        return found
+    for example in islice(_with_zeros(chosen), 2 * TERMS if neighbours else 0):
+        found = _alone(trying, example)
         if found is not None:
             return found
     for verdict in chosen[:: max(len(chosen) // 2, 1)][:2] if neighbours else ():
@@ -88,7 +99,31 @@ def growth(trying: Trying, holds: Sequence[Verdict], *, neighbours: bool) -> Gro
     return None
 
 
-def _with_zeros(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, Example]]:
+def _of_large_numbers(trying: Trying, examples: Sequence[Example]) -> Growth | None:
+    """The first term with large numbers on which a law has no end, and has one where they are small."""
+    bases = {id(other): (base, other) for base in examples for other in with_large_numbers(base)}
+    large = spread([other for _, other in bases.values()], LARGE)
+    typed = [example for example in large if lowered_if_typed(example)]
+    for key in dict.fromkeys((example.opset, example.limits) for example in typed):
+        alike = [example for example in typed if (example.opset, example.limits) == key]
+        if _ends(trying, alike):  # all in one graph
+            continue
+        for example in alike:
+            found = _alone(trying, example)
+            if found is not None and _alone(trying, bases[id(example)][0]) is None:
+                return found
+    return None
+
+
+def _ends(trying: Trying, examples: Sequence[Example]) -> bool:
+    """Whether a law ends on several terms in one graph, as far as it does on each."""
+    whole = TermBatch([lowered_at(example) for example in examples]).whole
+    most = max(ALONE_NODES * len(whole.terms), LEAST)
+    report = _saturated(trying.laws, whole, examples[0], MORE_ROUNDS, most)
+    return report is not None and report.stop == "saturated"
+
+
+def _with_zeros(verdicts: Iterable[Verdict]) -> Iterator[Example]:
     """Terms of which one input is 0: a factor that goes into it leaves it as it was, and may come again."""
     for verdict in verdicts:
         example = verdict.candidate.example
@@ -100,41 +135,42 @@ def _with_zeros(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, Example]
             for other, factor in enumerate(example.operands.facts):
                 if factor.dtype in FLOATS and factor.splat in (1, -1):  # it would come back
                     given = given.with_constant(other, 2 * given.values[other].const_value.numpy())
-            yield verdict, replace(example, operands=given)
+            yield replace(example, operands=given)
 
 
-def _alone(trying: Trying, verdict: Verdict, example: Example | None = None) -> Growth | None:
-    lowered = lowered_at(verdict.candidate.example if example is None else example)
+def _alone(trying: Trying, example: Example) -> Growth | None:
+    lowered = lowered_at(example)
     terms = len(lowered.terms)
     most = max(ALONE_NODES * terms, LEAST)
-    report = _saturated(trying.laws, lowered, verdict, ALONE_ROUNDS, most)
+    report = _saturated(trying.laws, lowered, example, ALONE_ROUNDS, most)
     if report is not None and report.stop == "rounds":  # step by step, perhaps to an end
-        report = _saturated(trying.laws, lowered, verdict, MORE_ROUNDS, most)
+        report = _saturated(trying.laws, lowered, example, MORE_ROUNDS, most)
     if report is None or report.stop == "saturated":
         return None
-    return Growth(report.nodes, terms, report.rounds, report.stop, False, verdict)
+    return Growth(report.nodes, terms, report.rounds, report.stop, False, lowered)
 
 
 def _beside(law: Law, verdict: Verdict) -> Growth | None:
     """A law that ends alone may feed another one that feeds it."""
-    lowered = lowered_at(verdict.candidate.example)
+    example = verdict.candidate.example
+    lowered = lowered_at(example)
     terms, others = len(lowered.terms), tuple(each for each in select(None) if each.key != law.key)
     most = max(BESIDE_NODES * terms, LEAST)
-    without = _saturated(others, lowered, verdict, BESIDE_ROUNDS, most)
+    without = _saturated(others, lowered, example, BESIDE_ROUNDS, most)
     if without is None or without.stop not in ("saturated", "rounds"):
         return None  # these grow by themselves
     together = tuple(sorted((*others, law), key=lambda each: each.key))
-    report = _saturated(together, lowered, verdict, BESIDE_ROUNDS, most + without.nodes)
+    report = _saturated(together, lowered, example, BESIDE_ROUNDS, most + without.nodes)
     if report is None or report.stop in ("saturated", "rounds"):
         return None
-    return Growth(report.nodes, terms, report.rounds, report.stop, True, verdict)
+    return Growth(report.nodes, terms, report.rounds, report.stop, True, lowered)
 
 
 def _saturated(
-    laws: tuple[Law, ...], lowered: Lowered, verdict: Verdict, rounds: int, nodes: int
+    laws: tuple[Law, ...], lowered: Lowered, example: Example, rounds: int, nodes: int
 ) -> SaturationReport | None:
     """How a saturation went, with guards, as in an optimization; None where types clash on the way."""
-    limits = dict(verdict.candidate.example.limits)
+    limits = dict(example.limits)
     try:
         return saturate_terms(
             lowered, laws, limits, nodes=nodes, rounds=rounds, seconds=20, strict=True, guards=True

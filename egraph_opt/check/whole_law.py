@@ -216,7 +216,7 @@ def _tables(gate: Gate, terms: int, beside: Callable[[bool], None], *, neighbour
     gate.old_opsets()
     gate.pairs(min(MOST_PAIRS, terms))
     _check_kernels(gate, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms))
-    return growth(gate.trying, gate.holds(), neighbours=neighbours)
+    return growth(gate.trying, gate.holds(), gate.firing(), neighbours=neighbours)
 
 
 def _beside(gate: Gate, terms: int, few: Callable[[], bool]) -> None:

@@ -49,14 +49,17 @@ from egraph_opt.check.beside.other_rotations import with_other_rotations
 from egraph_opt.check.beside.other_scales import with_other_scales
 from egraph_opt.check.beside.other_targets import with_more_axes_reduced, with_ones_and_nothing
 from egraph_opt.check.beside.parts_between import with_parts_between
+from egraph_opt.check.beside.points_for_axes import with_points_for_axes
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
 from egraph_opt.check.beside.scaled_lengths import with_scaled_lengths
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
 from egraph_opt.check.beside.structures import with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
+from egraph_opt.check.beside.turned_axes import with_turned_axes
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
+from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.check.beside.viewed_updates import with_viewed_updates
 from egraph_opt.check.choices import spread
@@ -96,6 +99,7 @@ RELATED = (
     *(with_more_ones, with_equal_bounds, with_viewed_updates),
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
     *(with_continued_patterns, with_scaled_lengths),
+    *(with_points_for_axes, with_uneven_windows, with_turned_axes),
 )
 """What changes in several things at once."""
 
@@ -105,7 +109,7 @@ OF_ALL = (
 )
 """The same, also beside examples of operators that are particular about sizes."""
 
-FEWER = {with_structures: 64, with_uneven_halves: 48}
+FEWER = {with_structures: 64, with_uneven_halves: 48, with_uneven_windows: 48, with_turned_axes: 12}
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
 laws about slices all halves fire."""
 

@@ -1,5 +1,6 @@
 """Equations of Einsum in other letters: in the order of the alphabet backwards, and with two more that change
-places in the middle of a result; and with one letter for two, on axes of one length.
+places in the middle of a result; with one letter for two, on axes of one length; and with a letter in both
+cases for two.
 
 Where an equation has no arrow, the order of the alphabet is that of its result.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
-from string import ascii_letters
+from string import ascii_letters, ascii_lowercase
 
 from egraph_opt.check.beside.changing import with_attribute, with_parts
 from egraph_opt.check.beside.variants import EQUAL_SIZE, arrays_of, dims_of, resized, with_dims
@@ -33,6 +34,7 @@ def with_other_letters(example: Example) -> Iterator[Example]:
             yield with_parts(example, {node: other})
             yield from _of_two_more(example, node, equation)
             yield from _of_one_less(example, node, equation)
+            yield from _in_both_cases(example, node, equation)
 
 
 def _with(node: Expression, equation: str) -> Expression:
@@ -48,6 +50,13 @@ def _of_one_less(example: Example, node: Expression, equation: str) -> Iterator[
         result = made.partition("->")[2]
         if len({*result} & {*ascii_letters}) == len(equation.partition("->")[2].replace(".", "")):
             yield with_parts(alike, {node: _with(node, made)})
+
+
+def _in_both_cases(example: Example, node: Expression, equation: str) -> Iterator[Example]:
+    """Of each two letters the other one is the first one in upper case."""
+    for one, other in combinations(sorted({*equation} & {*ascii_lowercase}), 2):
+        if one.upper() not in equation:
+            yield with_parts(example, {node: _with(node, equation.replace(other, one.upper()))})
 
 
 def _of_two_more(example: Example, node: Expression, equation: str) -> Iterator[Example]:

@@ -203,9 +203,7 @@ def _check_written(trying: Trying, read: ReadNode) -> None:
     kept = [node for node in written.graph.node if node.op_type == read.node.op_type]
     again = node_text(written, kept[0]) if kept else "nothing"
     verdict = Verdict(read.candidate, failure=failure)
-    said = (
-        f": {read} is read as a term that is written as {again}, which is another value with no law applied"
-    )
+    said = f": {read} is read as a term that is written as {again}, before any law is applied"
     raise _refused(trying, read, verdict, f"{said}: {failure.message}", by_law=False)
 
 

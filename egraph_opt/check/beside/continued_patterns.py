@@ -19,9 +19,9 @@ from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import transformed
 from egraph_opt.check.trying import lowered_if_typed
 from egraph_opt.laws.law import Example
-from egraph_opt.operators import ConvWindow
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.expressions import Expression, constant
+from egraph_opt.operators.windows import ConvWindow
 
 Array = np.ndarray[Any, Any]
 

@@ -21,7 +21,7 @@ from egraph_opt.check.trying import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.expressions import Expression, constant
-from egraph_opt.operators.windows import ConvWindow
+from egraph_opt.operators.linear import ConvWindow
 
 Array = np.ndarray[Any, Any]
 

@@ -63,6 +63,22 @@ PAIRS = {
         product("y = MatMul (x, w)"),
         product('y = Einsum <equation = "ij, jk -> ik"> (x, w)'),
     ),
+    "product by Einsum without its result": (
+        product("y = MatMul (x, w)"),
+        product('y = Einsum <equation = "ij,jk"> (x, w)'),
+    ),
+    "product by Einsum of an ellipsis and a matrix": (
+        product("y = MatMul (x, w)"),
+        product('y = Einsum <equation = "...j,jk->...k"> (x, w)'),
+    ),
+    "product by Einsum with an ellipsis": (
+        heads('y = Einsum <equation = "bhik,bhjk->bhij"> (x, x)'),
+        heads('y = Einsum <equation = "...ik,...jk->...ij"> (x, x)'),
+    ),
+    "product by Einsum with an ellipsis and no result": (
+        heads('y = Einsum <equation = "bhik,bhjk->bhij"> (x, x)'),
+        heads('y = Einsum <equation = "... ik, ...jk"> (x, x)'),
+    ),
     "product with an operand that is turned, by Einsum": (
         heads("t = Transpose <perm = [0, 1, 3, 2]> (x) y = MatMul (x, t)"),
         heads('y = Einsum <equation = "bhik,bhjk->bhij"> (x, x)'),

@@ -100,10 +100,11 @@ def _kept_row(node: NodeView) -> int:
 
 
 def _strided(node: NodeView) -> bool:
-    """Whether a Slice takes every n-th element of the innermost axis."""
+    """Whether a Slice takes every n-th element of the innermost axis, those of one element aside."""
     x, axes, steps = node.input(0), node.input(3), node.input(4)
     if node.op_type != "Slice" or x is None or steps is None or steps.ints is None or not x.shape:
         return False
     along = axes.ints if axes is not None and axes.ints is not None else range(len(steps.ints))
-    last = len(x.shape) - 1
-    return any(step != 1 and axis in (last, -1) for axis, step in zip(along, steps.ints, strict=False))
+    shape = counting.dims(x)
+    behind = (counting.product(shape[axis % len(shape) + 1 :]) for axis in along)
+    return any(step != 1 and inner == 1 for inner, step in zip(behind, steps.ints, strict=False))

@@ -39,6 +39,7 @@ from egraph_opt.cost_models import (
     ascend_fusion,
     ascend_host,
     ascend_layout,
+    ascend_measured,
     ascend_moves,
     ascend_reasons,
     ascend_remarks,
@@ -189,9 +190,12 @@ class Ascend(CostModel):
         layout = self._needed_format(cube)
         if not layout:
             return self._own(node)
-        return self.in_format(layout).device_time(node) + ascend_cube.conversions(
-            self._device, cube, layout, others
-        )
+        conversions = ascend_cube.conversions(self._device, cube, layout, others)
+        together = self.in_format(layout).device_time(node) + conversions
+        apart = ascend_cube.few_rows(self._device, cube)
+        if apart is None:
+            return together
+        return min(together, self.in_format(ascend_layout.ROW_BY_ROW).device_time(node) + apart)
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
@@ -216,7 +220,7 @@ class Ascend(CostModel):
         return (*ascend_remarks.remarks(self.soc, views), *ascend_atc.remarks(self.chip))
 
     def is_unmeasured(self, node: NodeView) -> bool:
-        return ascend_remarks.is_unmeasured(node)
+        return ascend_measured.is_unmeasured(self.soc, node)
 
     def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
         return ascend_layout.stored_bytes(self._device, fact, operators)
@@ -289,7 +293,7 @@ class Ascend(CostModel):
         elif op == "DeformConv":
             time = ascend_cube.other_product(self._device, node)
         elif op == "Einsum":
-            time = self._einsum(node)
+            time = ascend_einsum.einsum_time(self._device, node, self.device_time)
         return self._vector(node) if time is None else time
 
     def _pseudo(self, node: NodeView) -> float:
@@ -343,15 +347,6 @@ class Ascend(CostModel):
         elements = self._device.elements(subject) * ascend_rows.tail(self._device, node)
         amount = self._device.vector(elements, self._steps(node, width), width)
         return amount + ascend_scalar.scalar_time(self._device, node)
-
-    def _einsum(self, node: NodeView) -> float:
-        """A product with Transposes around it; any other is taken for one whose operands are all turned."""
-        kernels = ascend_einsum.kernels(node)
-        if kernels is not None:
-            return math.fsum(map(self.device_time, kernels))
-        bytes_ = sum(2 * self._device.bytes_of(fact) for fact in node.inputs)
-        turning = self._device.rearrange(bytes_, self.soc.transpose_efficiency)
-        return ascend_cube.other_product(self._device, node) + self.soc.fixed_transpose_us + turning
 
     def _pool(self, node: NodeView) -> float:
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.cost_models.ascend_limits import beyond_convolutions
 from egraph_opt.facts.fact import Fact
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, takes_plain
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, product_format, takes_plain
 
 Shape = tuple[int, ...]
 
@@ -78,7 +79,9 @@ def needed_format(device: Device, node: NodeView) -> str:
         a, b = (node.input(i) for i in PRODUCTS[node.op_type])
         if a is None or b is None or not a.shape or not b.shape or a.dtype not in CHIP_FLOATS:
             return ""
-        return "" if takes_plain(a, b, RULES[device.soc.matmul_nd], device.soc.cube_side) else MATRICES
+        side = device.soc.cube_side
+        plain = takes_plain(a, b, RULES[device.soc.matmul_nd], side)
+        return "" if plain else product_format(a.shape, b.shape, side)
     x, y = node.input(0), node.output()
     if x is None or y is None or x.dtype not in CHIP_FLOATS or not x.shape or not y.shape:
         return ""
@@ -165,7 +168,7 @@ def product_time(device: Device, node: NodeView) -> float | None:
     (m, k), n = a_shape[-2:], b_shape[-1]
     batch = counting.product(counting.dims(y)) // max(m * n, 1)
     if counting.product(b_shape[:-2]) == 1:
-        m, batch = _rows_together(device, m, batch)
+        m, batch = (1, m * batch) if device.row_by_row else _rows_together(device, m, batch)
     width = device.width(a)
     computing = device.cube(m, n, k, batch, width)
     return device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
@@ -186,6 +189,25 @@ def _rows_together(device: Device, rows: int, batch: int) -> tuple[int, int]:
     together = rows * (batch if rows == 1 else max(batch, LARGE_BATCH))
     fewer = math.ceil(together / side) < batch * math.ceil(rows / side)
     return (together, 1) if rows < FEW_ROWS and fewer else (rows, batch)
+
+
+def few_rows(device: Device, node: NodeView) -> float | None:
+    """What is converted where the rows of a product are multiplied one by one; None where they are not.
+
+    A row has no format.  Fewer of them than a tile has cost no more than each by itself, whatever axes they
+    are on: with a matrix of their own for all of them, or one for each.
+    """
+    side, y = device.soc.cube_side, node.output()
+    if node.op_type not in PRODUCTS or y is None or node.integer("transA", 0):
+        return None
+    a, b = (node.input(i) for i in PRODUCTS[node.op_type])
+    if a is None or not a.shape or b is None or counting.product(counting.dims(b)[:-2]) != 1:
+        return None
+    if counting.product(counting.dims(a)[:-1]) >= side:
+        return None
+    row = replace(a, shape=(1, a.shape[-1]))
+    plain = takes_plain(row, b, RULES[device.soc.matmul_nd], side)
+    return 0.0 if plain or b.const else device.to_format(MATRICES, b)
 
 
 def other_product(device: Device, node: NodeView) -> float:

@@ -14,7 +14,7 @@ from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
 from egraph_opt.rewrites.conditions import formats
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, is_vector
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, ROWS, is_vector
 
 CHIP_FLOATS = formats.CHIP_FLOATS | {0}
 """Types that are computed in the chip's float type, and those that are not known."""
@@ -33,6 +33,11 @@ class Device:
     def has_rows(self) -> bool:
         """Whether the last axis of a tensor is the one whose elements lie next to each other."""
         return True
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether rows of a product with one matrix are products of their own."""
+        return False
 
     def width(self, fact: Fact | None) -> float:
         """Bytes of one element on the chip."""
@@ -156,7 +161,9 @@ class Device:
         shape, width = counting.dims(fact), self.width(fact)
         if layout == IMAGES:
             return self.blocked(shape, width) if len(shape) > 2 else None
-        return self.fractal(shape, width) if layout == MATRICES and not is_vector(shape) else None
+        matrix = (counting.product(shape[:-1]), *shape[-1:]) if layout == ROWS else shape
+        known = layout in (MATRICES, ROWS) and not is_vector(matrix)
+        return self.fractal(matrix, width) if known else None
 
     def to_format(self, layout: str, fact: Fact | None) -> float:
         """Converting a value between ND and a format; nothing where it has none.

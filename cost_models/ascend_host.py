@@ -56,7 +56,7 @@ _SHAPED_BY = {
 }
 """Operands that decide the shape of an operator's result."""
 
-_COUNTING = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
+COUNTING = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
 """Operators whose results are as long as their operands' elements say."""
 
 
@@ -75,4 +75,4 @@ def waits(node: NodeView) -> bool:
         return False
     shaping = (node.input(k) for k in _SHAPED_BY.get(node.op_type, ()))
     computed = any(f is not None and not f.const and f.value is None for f in shaping)
-    return computed or node.op_type in _COUNTING or node.op_type in counting.CONTROL
+    return computed or node.op_type in COUNTING or node.op_type in counting.CONTROL

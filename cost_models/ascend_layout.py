@@ -24,6 +24,10 @@ OPERATORS = frozenset(("from_layout", "laid", "to_layout", "unlaid"))
 """The pseudo-operators that are priced here."""
 
 
+ROW_BY_ROW = "rows one by one"
+"""ND, where the rows of a product are products of their own."""
+
+
 @dataclass(frozen=True)
 class LaidDevice(Device):
     """The units of a chip, where tensors that are computed are in a format."""
@@ -33,6 +37,10 @@ class LaidDevice(Device):
     @property
     def has_rows(self) -> bool:
         return False
+
+    @property
+    def row_by_row(self) -> bool:
+        return self.layout == ROW_BY_ROW
 
     def elements(self, fact: Fact | None) -> float:
         """With the padding: what the vector unit computes."""

@@ -37,7 +37,7 @@ def move(device: Device, node: NodeView) -> float:
         moving = max(moving, device.rearrange(2 * device.bytes_of(out), soc.transpose_efficiency))
     parts = device.parts((*node.inputs, *node.outputs))
     blocks = sum(device.stream(2 * _in_blocks(device, part, whole), parts) for part, whole in _cuts(node))
-    moving = max(moving, blocks)
+    moving = max(moving, blocks, device.stream(_grown(device, node), parts))
     return soc.fixed_vector_us + moving + scalar_time(device, node)
 
 
@@ -68,9 +68,19 @@ def _cuts(node: NodeView) -> list[tuple[Fact, Fact]]:
     return [] if whole is None else [(part, whole) for part in parts if part is not None]
 
 
+def _grown(device: Device, node: NodeView) -> float:
+    """The bytes of a tensor and of the larger one that it becomes, in blocks where their rows differ."""
+    x, y = node.input(0), node.output()
+    if node.op_type not in ("Expand", "Pad", "Tile") or x is None or y is None or x.const:
+        return 0.0
+    return _in_blocks(device, x, y) + _in_blocks(device, y, x)
+
+
 def _in_blocks(device: Device, part: Fact, whole: Fact) -> float:
     """The bytes of a part whose rows lie apart in the whole tensor: each takes a block at least."""
     cut, full = counting.dims(part), counting.dims(whole)
+    rank = max(len(cut), len(full))
+    cut, full = ((1,) * (rank - len(shape)) + shape for shape in (cut, full))
     axis = max((k for k, (n, m) in enumerate(zip(cut, full, strict=False)) if n != m), default=-1)
     row = counting.product(cut[axis:]) * device.width(part) if axis >= 0 else 0.0
     return device.bytes_of(part) * max(1.0, device.soc.block_bytes / row) if row > 0 else 0.0
@@ -90,10 +100,11 @@ def _kept_row(node: NodeView) -> int:
 
 
 def _strided(node: NodeView) -> bool:
-    """Whether a Slice takes every n-th element of the innermost axis."""
+    """Whether a Slice takes every n-th element of the innermost axis, those of one element aside."""
     x, axes, steps = node.input(0), node.input(3), node.input(4)
     if node.op_type != "Slice" or x is None or steps is None or steps.ints is None or not x.shape:
         return False
     along = axes.ints if axes is not None and axes.ints is not None else range(len(steps.ints))
-    last = len(x.shape) - 1
-    return any(step != 1 and axis in (last, -1) for axis, step in zip(along, steps.ints, strict=False))
+    shape = counting.dims(x)
+    behind = (counting.product(shape[axis % len(shape) + 1 :]) for axis in along)
+    return any(step != 1 and inner == 1 for inner, step in zip(behind, steps.ints, strict=False))

@@ -8,7 +8,7 @@ from itertools import chain
 import onnx
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost_models import ascend_control, ascend_cube, ascend_types, counting
+from egraph_opt.cost_models import ascend_control, ascend_cube, ascend_host, ascend_types, counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS
 from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
@@ -20,15 +20,6 @@ SHOWN = 5
 _FREE = counting.LEAVES | counting.QUERIES | counting.CONTROL
 
 
-UNMEASURED = frozenset(("CumProd", "CumSum", "GridSample", "NonMaxSuppression", "RoiAlign"))
-"""Operators whose time on such a chip nobody published, and which are no arithmetic on vectors."""
-
-
-def is_unmeasured(node: NodeView) -> bool:
-    """Whether nobody published how long an operator takes."""
-    return node.op_type in UNMEASURED and node.domain in ("", "ai.onnx")
-
-
 def remarks(soc: Soc, views: Sequence[NodeView]) -> tuple[str, ...]:
     """A sentence for each kind of guess among the prices of some nodes."""
     found = (
@@ -36,6 +27,7 @@ def remarks(soc: Soc, views: Sequence[NodeView]) -> tuple[str, ...]:
         _types(soc, views),
         _lists(soc, views),
         _shapes(views),
+        _counted(views),
         _loops(soc, views),
     )
     return tuple(chain.from_iterable(found))
@@ -91,6 +83,21 @@ def _shapes(views: Sequence[NodeView]) -> Iterator[str]:
         names = _listed(view.op_type for view in unknown)
         counted = f"{len(unknown)} of {len(priced)} prices"
         yield f"{counted} are of shapes that are not known, a dim of which counts as 1: {names}"
+
+
+def _counted(views: Iterable[NodeView]) -> Iterator[str]:
+    """Sizes that only the elements of a tensor decide, and all that is computed of such tensors."""
+    found = {
+        f"{view.op_type} [{', '.join(map(str, view.outputs[0].shape))}]"
+        for view in views
+        if view.op_type in ascend_host.COUNTING and not view.domain
+        if view.outputs and view.outputs[0] is not None and view.outputs[0].shape is not None
+    }
+    if found:
+        yield (
+            "how much these find depends on data, and so does the price of what follows; "
+            f"priced is what one run of the original shows, other data may take longer: {_listed(found)}"
+        )
 
 
 def _has_unknown_shape(node: NodeView) -> bool:

@@ -1,7 +1,8 @@
 """Rows that Ascend computes one by one: each takes whole blocks in the buffers of a core, however short.
 
 Reductions, Softmax and normalisations in ND work on rows that lie apart; moves to the buffers of a core are
-aligned to a block (`block_bytes`), so that a row of one element takes as long as one of 16 in float16.
+aligned to a block (`block_bytes`), so that a row of one element takes as long as one of 16 in float16.  A row
+is all from the axis on: over the second of [N, 2, 2] it has four elements, over the first all lie together.
 """
 
 from __future__ import annotations
@@ -65,14 +66,18 @@ def _row(node: NodeView) -> int | None:
 
 
 def _piece(shape: Shape, axes: Shape) -> int | None:
-    """The extent of the last axes where these are among some; None where they are not: rows are not apart."""
+    """The elements from the last of some axes on, with those chosen beside it; None where there are none.
+
+    Rows within it are folded onto each other, so that what lies behind the axis fills the same blocks.
+    """
     chosen = {axis % len(shape) for axis in axes}
-    piece = None
+    if not chosen:
+        return None
+    piece, last = 1, max(chosen)
     for axis in reversed(range(len(shape))):
-        if axis in chosen:
-            piece = (piece or 1) * shape[axis]
-        elif shape[axis] != 1:
+        if axis < last and axis not in chosen and shape[axis] != 1:
             break
+        piece *= shape[axis]
     return piece
 
 

@@ -33,12 +33,12 @@ def scalar_time(device: Device, node: NodeView) -> float:
         each = cycles["picked_element"] + (cycles["picked_row"] - cycles["picked_element"]) * share
         return _on_cores(device, picks * each, min(picks, cores))
     if node.op_type in EXTREMES:
-        rows = _rows(device, node)
-        return _on_cores(device, rows * cycles["extreme"], min(rows, cores))
+        return _extremes(device, node, node.integer("axis", 0))
     if node.op_type == "TopK":
         count = counting.elements(node.input(0))
         rows = count / max(_extent(node), 1)
-        return _on_cores(device, count * cycles["sorted"], min(rows, cores))
+        sorting = _on_cores(device, count * cycles["sorted"], min(rows, cores))
+        return max(sorting, _extremes(device, node, node.integer("axis", -1)))
     return 0.0
 
 
@@ -63,10 +63,16 @@ def _picks(device: Device, node: NodeView) -> tuple[float, float]:
     return counting.elements(node.output()) / max(row, 1), row * device.width(node.input(0))
 
 
-def _rows(device: Device, node: NodeView) -> float:
+def _extremes(device: Device, node: NodeView, axis: int) -> float:
+    """Finding the largest along an axis, the least that is found where several are."""
+    rows = _rows(device, node, axis)
+    return _on_cores(device, rows * device.soc.scalar_cycles["extreme"], min(rows, device.soc.vector_cores))
+
+
+def _rows(device: Device, node: NodeView, axis: int) -> float:
     """How many results are found one after the other; those of inner axes lie side by side in vectors."""
     x = counting.dims(node.input(0))
-    axis = node.integer("axis", 0) % len(x) if x else 0
+    axis = axis % len(x) if x else 0
     inner = counting.product(x[axis + 1 :])
     lanes = LANES_BYTES / max(device.width(node.input(0)), 1.0)
     return counting.product(x[:axis]) * max(inner / lanes, min(inner, 1))

@@ -34,6 +34,9 @@ Rule = tuple[frozenset[str], frozenset[int]]
 Types = Mapping[str, frozenset[int]]
 """Data types that the AI cores take, by operator."""
 
+SUMS = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+"""Reductions that are a ReduceSum of something: without a list of their own they take what it takes."""
+
 Casts = frozenset[tuple[int, int]]
 """Pairs of data types that the AI cores cast from and to."""
 
@@ -112,7 +115,8 @@ class Soc:
             for entry in self.aicore_types:
                 if chips in entry["chips"]:
                     found |= dict.fromkeys(entry["ops"], _numbers(entry["dtypes"]))
-        return found
+        sums = dict.fromkeys(SUMS, found["ReduceSum"]) if "ReduceSum" in found else {}
+        return {**sums, **found}
 
     @cached_property
     def composites(self) -> frozenset[str]:

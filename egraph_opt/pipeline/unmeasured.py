@@ -41,7 +41,7 @@ def _view(extracted: Extracted) -> PricingView:
 def _names(model: CostModel, extracted: Extracted) -> Iterator[str]:
     view = _view(extracted)
     seen = (view.views[number] for _, number in _priced(extracted))
-    return (node.op_type for node in seen if model.is_unmeasured(node))
+    return (model.kernel_name(node) for node in seen if model.is_unmeasured(node))
 
 
 def _cost(extracted: Extracted) -> float:
@@ -58,12 +58,12 @@ def _measured_cost(model: CostModel, extracted: Extracted) -> float:
     total = 0.0
     for node, number in _priced(extracted):
         seen = view.views[number]
-        if model.is_unmeasured(seen):
-            continue
         costs = bodies.get(view.bodies.get(number, -1))
         if costs is None:
-            total += float(extracted.prices.cost[node])
-        else:
-            inner = price_of_bodies(model, seen, costs)
-            total += price_of(model, replace(seen, body_cost=inner))
+            total += 0.0 if model.is_unmeasured(seen) else float(extracted.prices.cost[node])
+            continue
+        inner = price_of_bodies(model, seen, costs)
+        total += price_of(model, replace(seen, body_cost=inner))
+        if model.is_unmeasured(seen):  # the launch is a guess, what runs inside is not
+            total -= price_of(model, replace(seen, body_cost=0.0))
     return total

@@ -86,8 +86,9 @@ class CostReport:
     consists of, the most expensive operator first; `costly` are the nodes of the original that cost most,
     where the cost model says why they do.  `refused` counts the answers of the solver of integer programs
     that contradict what we compute, by what was wrong; none of them was used.  `sides` are what work at the
-    same time, such as host and device, with the sums of what each does before and after: the larger is about
-    what a run takes.  Where a choice is for several `sizes`, costs are their mean.
+    same time, such as host and device, with the sums of what each does for the nodes of the file one by one
+    (as `written` is) and after: the larger is about what a run takes.  Where a choice is for several `sizes`,
+    costs are their mean.
     """
 
     model: str

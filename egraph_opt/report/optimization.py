@@ -191,16 +191,18 @@ def _figures(report: Report) -> Table:
         ("run-time nodes", nodes.runtime_before, nodes.runtime_after, ""),
         ("nodes in the file", nodes.before, nodes.after, ""),
     ]
-    if cost.written > cost.before and not math.isclose(cost.written, cost.before):
-        rows.append(
-            ("cost as written", cost.written, cost.before, "what the target's compiler does by itself")
-        )
+    written = cost.written > cost.before and not math.isclose(cost.written, cost.before)
+    if written:
+        # Where operators are dispatched one by one no compiler sees the graph: they share conversions.
+        who = "the target" if cost.sides else "the target's compiler"
+        rows.append(("cost as written", cost.written, cost.before, f"what {who} does by itself"))
     if math.isfinite(cost.before):
         rows.append(("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"))
     for name, before, after, note in rows:
         table.add_row(name, number_text(before), number_text(after), change_text(before, after), note)
     for side, (before, after) in cost.sides.items():
-        note = cost.verdict() if side == max(cost.sides, key=lambda name: cost.sides[name][1]) else ""
+        verdict = cost.verdict() if side == max(cost.sides, key=lambda name: cost.sides[name][1]) else ""
+        note = "; ".join(filter(None, (verdict, "before: as written" if written else "")))
         table.add_row(side, number_text(before), number_text(after), change_text(before, after), note)
     if (memory := report.memory).before is not None and memory.after is not None:
         row = (bytes_text(memory.before), bytes_text(memory.after), change_text(memory.before, memory.after))

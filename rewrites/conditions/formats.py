@@ -14,6 +14,9 @@ IMAGES = "NC1HWC0"
 MATRICES = "FRACTAL_NZ"
 """The last two dims in tiles."""
 
+ROWS = "FRACTAL_NZ of all rows"
+"""The same of a tensor whose leading dims are further rows, as products with one matrix take it."""
+
 IN_PLACE = {function: f"{IMAGES} in place, {function or 'bare'}" for function in ("", "Relu", "LeakyRelu")}
 """Per function behind convolutions what the format is called where they write a part of a wider image: a
 Concat of them joins no tensors (ConvConcatFusionPass, hiascend atlasrr_30_0010)."""
@@ -65,9 +68,24 @@ def folded(a: Shape, b: Shape) -> Shape:
     PyTorch's matmul does so before it calls aclnnMatmul; of offline models it is inferred.
     """
     rows = a[:-1]
-    if len(b) != 2 or len(a) < 3 or not all(isinstance(d, int) for d in rows):
+    if not _is_one_matrix(b) or len(a) < 3 or not all(isinstance(d, int) for d in rows):
         return a
     return (math.prod(rows), a[-1])  # type: ignore[arg-type]
+
+
+def _is_one_matrix(shape: Shape) -> bool:
+    return len(shape) >= 2 and all(d == 1 for d in shape[:-2])
+
+
+def product_format(a: Shape, b: Shape, side: int) -> str:
+    """The format of a product whose operands are not taken in ND.
+
+    Whole tiles of rows, and a single matrix, are in the same order in both formats of matrices: they have
+    the more common name.
+    """
+    several = len(a) > 2 and any(d != 1 for d in a[:-2])
+    rows = a[-2] if several else side
+    return ROWS if _is_one_matrix(b) and not (isinstance(rows, int) and rows % side == 0) else MATRICES
 
 
 def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:
@@ -103,6 +121,8 @@ def suits(layout: str, other: Fact, result: Fact) -> bool:
     if other.shape is None or result.shape is None or other.rank != result.rank:
         return False
     own, whole = other.shape, result.shape
+    if layout == ROWS:
+        return _agree(own, whole)
     if layout == IMAGES:
         spatial = all(d == 1 for d in own[2:]) or _agree(own[2:], whole[2:])
         return spatial and _agree(own[1:2], whole[1:2]) and (own[:1] == (1,) or _agree(own[:1], whole[:1]))

@@ -14,7 +14,16 @@ from egraph_opt.laws import Operands, eq, guard, hosted, kernel, laws_of, rewrit
 from egraph_opt.laws.sorts import String, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, matmul, none, pool, unary
 from egraph_opt.operators.terms import append, cons, limit, listed
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, is_image, is_matrix, suits, takes_plain
+from egraph_opt.rewrites.conditions.formats import (
+    IMAGES,
+    MATRICES,
+    ROWS,
+    is_image,
+    is_matrix,
+    product_format,
+    suits,
+    takes_plain,
+)
 from egraph_opt.rewrites.targets.fused_cube import (
     Cube,
     cube_operator,
@@ -78,10 +87,17 @@ def _is_unaligned(cube: Cube, operands: tuple[Fact, ...], form: int, side: int) 
     return all(f.const or f == ABSENT for f in bias) and not takes_plain(x, w, form, side)
 
 
+def _is_in(layout: str, operands: tuple[Fact, ...], side: int) -> bool:
+    """Whether a product in tiles has this format: with one matrix on the right all rows are one matrix."""
+    x, w = operands[:2]
+    return x.shape is not None and w.shape is not None and product_format(x.shape, w.shape, side) == layout
+
+
 @hosted()
-def matrix_kernel(cube: Cube, operands: tuple[Fact, ...], form: int, side: int) -> Kernel | None:
+def matrix_kernel(layout: str, cube: Cube, operands: tuple[Fact, ...], form: int, side: int) -> Kernel | None:
     """A product of matrices in tiles, where the chip takes none in ND."""
-    return _kernel(cube, (), ()) if _is_unaligned(cube, operands, form, side) else None
+    enters = _is_unaligned(cube, operands, form, side) and _is_in(layout, operands, side)
+    return _kernel(cube, (), ()) if enters else None
 
 
 @hosted()
@@ -90,12 +106,13 @@ def matrix_stages(
     stages: Stages,
     operands: tuple[Fact, ...],
     others: tuple[Fact, ...],
-    at: tuple[Fact, int, int],
+    at: tuple[str, Fact, int, int],
 ) -> Kernel | None:
-    """The same with stages; `at`: the result, and the two limits."""
-    y, form, side = at
-    enters = _is_unaligned(cube, operands, form, side) and all(suits(MATRICES, other, y) for other in others)
-    return _kernel(cube, stages, others) if stages and enters else None
+    """The same with stages; `at`: the format, the result, and the two limits."""
+    layout, y, form, side = at
+    enters = _is_unaligned(cube, operands, form, side) and _is_in(layout, operands, side)
+    suited = enters and all(suits(layout, other, y) for other in others)
+    return _kernel(cube, stages, others) if stages and suited else None
 
 
 @hosted()
@@ -106,8 +123,8 @@ def writes_plain(y: Fact, side: int) -> bool:
 
 
 @hosted()
-def among_limits(y: Fact, form: int, side: int) -> tuple[Fact, int, int]:
-    return (y, form, side)
+def among_limits(layout: str, y: Fact, form: int, side: int) -> tuple[str, Fact, int, int]:
+    return (layout, y, form, side)
 
 
 @hosted()
@@ -164,6 +181,12 @@ def _product_examples(rng):
     yield g.fires(unary("Relu", (), matmul(x, w)), **_LIMITS)
     yield g.fires(matmul(x, g.input((2, 3, 5))), **_LIMITS)
     yield g.fires(matmul(x, g.input((3, 16))), **_LIMITS)
+    yield g.fires(unary("Relu", (), matmul(g.input((5, 1, 3)), g.random(3, 4))), **_LIMITS)
+    rows = g.input(("L", 3))
+    for width in (4, 16):  # columns of which no tile is whole, or all are
+        yield g.fires(unary("Relu", (), matmul(rows, g.random(3, width))), **_LIMITS)
+        yield g.fires(matmul(rows, g.random(3, width)) + g.input(("L", width)), **_LIMITS)
+    yield g.fires(matmul(x, g.input((2, 3, 16))), **_LIMITS)
     yield g.fires(matmul(g.random(2, 4, 7), g.input((2, 7, 5))), **_LIMITS)
     yield g.near_miss(matmul(g.input((16, 16)), g.random(16, 32)), why="ND will do", **_LIMITS)
     yield g.near_miss(matmul(x, w), why="the target has no such format", fused_stages=2)
@@ -175,23 +198,23 @@ def laid_product(
 ):  # fmt: skip
     """Kernel[MatMul](x, w; ys) = From(Kernel[MatMul'](To(x), To(w); To(ys))), of whole tiles without From"""
     form, side = limit("plain_products"), limit("tile_side")
-    whole, inside = matrix_kernel(k, xs, form, side), eq(vs, entered(MATRICES, xs))
-    in_rows = kernel(writes_plain(y, side))
-    for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), guard(some_computed(xs)))):
-        yield rule(found, guard(whole, form), then=demanded(MATRICES, xs), because=PSEUDO)
-        moved = from_layout(MATRICES, laid(MATRICES, whole, vs))
-        yield rule(found, inside, guard(form), then=union(y, moved), because=PSEUDO)
-        plain = unlaid(MATRICES, whole, vs)
-        yield rule(found, inside, in_rows, guard(form), then=union(y, plain), because=PSEUDO)
-    staged = eq(y, fused_cube(k, e, xs, ys))
-    whole = matrix_stages(k, e, xs, ys, among_limits(y, form, side))
-    both = (demanded(MATRICES, xs), demanded(MATRICES, ys))
-    yield rule(staged, guard(whole, form), then=both, because=PSEUDO)
-    entries = (inside, eq(zs, entered(MATRICES, ys)))
-    moved = from_layout(MATRICES, laid(MATRICES, whole, append(vs, zs)))
-    yield rule(staged, *entries, guard(form), then=union(y, moved), because=PSEUDO)
-    plain = unlaid(MATRICES, whole, append(vs, zs))
-    yield rule(staged, *entries, in_rows, guard(form), then=union(y, plain), because=PSEUDO)
+    in_rows, staged = kernel(writes_plain(y, side)), eq(y, fused_cube(k, e, xs, ys))
+    for layout in (MATRICES, ROWS):
+        whole, inside = matrix_kernel(layout, k, xs, form, side), eq(vs, entered(layout, xs))
+        for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), guard(some_computed(xs)))):
+            yield rule(found, guard(whole, form), then=demanded(layout, xs), because=PSEUDO)
+            moved = from_layout(layout, laid(layout, whole, vs))
+            yield rule(found, inside, guard(form), then=union(y, moved), because=PSEUDO)
+            plain = unlaid(layout, whole, vs)
+            yield rule(found, inside, in_rows, guard(form), then=union(y, plain), because=PSEUDO)
+        whole = matrix_stages(k, e, xs, ys, among_limits(layout, y, form, side))
+        both = (demanded(layout, xs), demanded(layout, ys))
+        yield rule(staged, guard(whole, form), then=both, because=PSEUDO)
+        entries = (inside, eq(zs, entered(layout, ys)))
+        moved = from_layout(layout, laid(layout, whole, append(vs, zs)))
+        yield rule(staged, *entries, guard(form), then=union(y, moved), because=PSEUDO)
+        plain = unlaid(layout, whole, append(vs, zs))
+        yield rule(staged, *entries, in_rows, guard(form), then=union(y, plain), because=PSEUDO)
 
 
 def _pool_examples(rng):

@@ -39,7 +39,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.operators.terms import cons, listed
-from egraph_opt.rewrites.conditions.formats import CHIP_FLOATS, IMAGES, is_chip_float, suits
+from egraph_opt.rewrites.conditions.formats import CHIP_FLOATS, IMAGES, MATRICES, is_chip_float, suits
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
@@ -116,7 +116,8 @@ def laid_reduction(layout: str, kind: str, x: Fact, axes: tuple[int, ...], keepd
     """A reduction over axes outside of blocks and tiles, which leaves the others where they are."""
     if not keepdims or not is_chip_float(x) or x.rank is None:
         return None
-    inner = (1,) if layout == IMAGES else (x.rank - 2, x.rank - 1)
+    tiled = (x.rank - 2, x.rank - 1) if layout == MATRICES else range(x.rank)
+    inner = (1,) if layout == IMAGES else tiled
     return ("reduce", (kind, axes, keepdims), 1, True) if set(axes).isdisjoint(inner) else None
 
 

@@ -12,7 +12,15 @@ from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import Fact
 from egraph_opt.pipeline.stages import saturate
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, suits, takes_plain
+from egraph_opt.rewrites.conditions.formats import (
+    IMAGES,
+    MATRICES,
+    ROWS,
+    RULES,
+    product_format,
+    suits,
+    takes_plain,
+)
 from egraph_opt.rewrites.targets.ascend_layout_channels import laid_concat
 
 from ..knowledge_bases.graphs import Graph
@@ -193,6 +201,8 @@ def test_a_chip_that_takes_other_rows_in_nd_converts_fewer_products() -> None:
         (IMAGES, (64, 8, 8), False),
         (MATRICES, (1, 1, 8, 8), True),
         (MATRICES, (2, 64, 1, 8), False),
+        (ROWS, (1, 1, 8, 8), False),
+        (ROWS, (2, 64, 8, 8), True),
     ],
 )
 def test_operands_are_broadcast_as_a_format_allows(
@@ -212,6 +222,7 @@ def test_operands_are_broadcast_as_a_format_allows(
         (IMAGES, 1, (24, 40), False),
         (IMAGES, 2, (24, 24), True),
         (MATRICES, 1, (24, 40), True),
+        (ROWS, 1, (24, 40), False),
     ],
 )
 def test_tensors_are_joined_in_whole_blocks(
@@ -239,6 +250,36 @@ def test_tensors_are_joined_in_whole_blocks(
 )
 def test_which_products_take_nd(rule: str, a: tuple[Any, ...], b: tuple[int, ...], plain: bool) -> None:
     assert takes_plain(Fact(1, a), Fact(1, b, const=True), RULES[rule], 16) == plain
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "layout"),
+    [
+        ((100, 768), (768, 300), MATRICES),
+        ((500, 1, 768), (768, 300), ROWS),
+        ((500, 1, 768), (1, 768, 300), ROWS),
+        (("N", "L", 768), (768, 300), ROWS),
+        ((1, 197, 768), (768, 300), MATRICES),
+        ((32, 64, 768), (768, 300), MATRICES),
+        ((32, 197, 768), (32, 768, 300), MATRICES),
+    ],
+)
+def test_with_one_matrix_on_the_right_all_rows_are_one_matrix(
+    a: tuple[Any, ...], b: tuple[int, ...], layout: str
+) -> None:
+    assert product_format(a, b, 16) == layout
+
+
+def test_a_chain_of_batches_converts_all_rows_at_its_ends() -> None:
+    """MatMul, Relu, MatMul: 2 of [250, 2, 300], not padded one by one."""
+    g = Network(250, 2, 300)
+    y = g.add("Relu", g.add("MatMul", "x", g.weight(300, 300)))
+    found = chosen(g.model(g.add("MatMul", y, g.weight(300, 300))))
+    assert found.conversions == [("from_layout", (250, 2, 300)), ("to_layout", (250, 2, 300))]
+    flat = Network(500, 300)
+    y = flat.add("Relu", flat.add("MatMul", "x", flat.weight(300, 300)))
+    same = chosen(flat.model(flat.add("MatMul", y, flat.weight(300, 300))))
+    assert found.cost == pytest.approx(same.cost)
 
 
 MEASURED = """

@@ -9,14 +9,17 @@ from onnx import TensorProto, helper
 from egraph_opt import optimize
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.ascend import Ascend
+from egraph_opt.cost_models.ascend_measured import MEASURED
 from egraph_opt.cost_models.ascend_remarks import is_known
 from egraph_opt.facts.fact import UNKNOWN, Fact
+
+ASCEND = Ascend()
 
 X = Fact(1, (2, 24, 8, 8))
 
 
 def view(op: str, *inputs: Fact | None, domain: str = "", output: Fact | None = None) -> NodeView:
-    return NodeView(op, domain, {}, inputs or (X,), (output or inputs[0] or X if inputs else X,))
+    return NodeView(op, domain, {}, inputs or (X,), (output or (inputs[0] if inputs else X) or X,))
 
 
 def test_nothing_is_told_of_what_is_known() -> None:
@@ -57,6 +60,27 @@ def test_all_operators_of_onnx_are_known_but_for_a_few() -> None:
     assert unknown <= FEW
 
 
+def test_what_is_not_listed_as_measured_is_a_guess() -> None:
+    guessed = """Compress CumSum Det DFT DeformConv GRU GridSample LSTM Loop MaxUnpool OneHot RNN
+        RandomNormalLike Resize ReverseSequence STFT Unique"""
+    assert all(ASCEND.is_unmeasured(view(name)) for name in guessed.split())
+    assert ASCEND.is_unmeasured(view("Resample", domain="com.acme"))
+    known = "Add Conv Gather Gelu MatMul MaxPool Relu Reshape Shape Softmax Transpose"
+    assert not any(ASCEND.is_unmeasured(view(name)) for name in known.split())
+
+
+def test_operators_are_measured_in_one_source_each() -> None:
+    names = [name for listed in MEASURED.values() for name in sorted(listed)]
+    assert len(set(names)) == len(names)
+    assert set(names) <= {schema.name for schema in onnx.defs.get_all_schemas()}
+    assert not set(names) & set(ASCEND.soc.vector_steps) - {"ArgMax", "ArgMin", "Cast", "CastLike"}
+
+
+def test_a_report_has_the_share_of_what_nobody_knows_or_measured() -> None:
+    resampled = helper.make_node("Resample", ["x"], ["y"], domain="com.acme")
+    assert any("Resample rests on no measurement: 100%" in text for text in warnings_of(resampled))
+
+
 @pytest.mark.parametrize(
     ("soc", "dtype", "told"),
     [
@@ -78,6 +102,16 @@ def test_shapes_that_are_not_known_are_told() -> None:
     odd = view("Relu", Fact(1, (None, 4)))
     (told,) = Ascend().remarks([odd, view("Relu"), view("Shape", UNKNOWN)])
     assert told == "1 of 2 prices are of shapes that are not known, a dim of which counts as 1: Relu"
+
+
+def test_sizes_that_data_decide_are_told() -> None:
+    """What follows a NonZero is priced at the size that a run of the original shows."""
+    indices = Fact(7, (2, 4096))
+    (told,) = ASCEND.remarks(
+        [view("NonZero", output=indices), view("NonZero", X, output=indices), view("Relu")]
+    )
+    assert "depends on data" in told
+    assert told.endswith(": NonZero [2, 4096]")
 
 
 def test_outputs_that_nobody_uses_are_no_unknown_shapes() -> None:
@@ -116,3 +150,14 @@ def test_a_report_tells_types_without_kernels() -> None:
     assert any("bfloat16" in text for text in warnings_of(node, dtype=TensorProto.BFLOAT16))
     assert not any("kernels" in text for text in warnings_of(node, dtype=TensorProto.BFLOAT16, soc="910b1"))
     assert not any("kernels" in text for text in warnings_of(node))
+
+
+def test_a_report_tells_sizes_that_data_decide() -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["n"]),
+        helper.make_node("Transpose", ["n"], ["t"]),
+        helper.make_node("Cast", ["t"], ["c"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceSum", ["c"], ["s"]),
+        helper.make_node("Add", ["x", "s"], ["y"]),
+    ]
+    assert any("depends on data" in text and "NonZero [2, 16]" in text for text in warnings_of(*nodes))

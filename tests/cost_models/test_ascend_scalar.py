@@ -111,6 +111,27 @@ def cut(width: int, rows: int = ANCHORS, *, whole: int = 40) -> NodeView:
     return node("Slice", [f32(rows, whole), *bounds], f32(rows, width))
 
 
+@every_chip
+@pytest.mark.parametrize("shape", [(1000, 20), (1000, 20, 1), (1000, 20, 7), (20, 300), (1, 5000)])
+def test_the_best_of_several_cost_no_less_than_the_best(model: Ascend, shape: tuple[int, ...]) -> None:
+    """On 310P3 ArgMax of [1000, 20] was 62.6 us, TopK of one 5.3."""
+    found = (shape[0], 1, *shape[2:])
+    extreme = node("ArgMax", [f32(*shape)], i64(*found), axis=1)
+    sorted_ = NodeView("TopK", "", {"axis": 1}, (f32(*shape), i64(1)), (f32(*found), i64(*found)))
+    last = NodeView("TopK", "", {}, sorted_.inputs, sorted_.outputs)
+    assert model.cost(sorted_) >= 0.9 * model.cost(extreme)
+    if len(shape) == 2:
+        assert model.cost(last) == model.cost(sorted_)
+
+
+def test_every_second_element_costs_the_same_with_an_axis_of_one_behind() -> None:
+    """Of [100000, 64] 128.3 us, of [100000, 64, 1] 33.6."""
+    lists = [Fact(T.INT64, (1,), const=True, value=(n,)) for n in (0, 64, 1, 2)]
+    flat = node("Slice", [f32(100_000, 64), *lists], f32(100_000, 32))
+    behind = node("Slice", [f32(100_000, 64, 1), *lists], f32(100_000, 32, 1))
+    assert ASCEND.cost(behind) == ASCEND.cost(flat)
+
+
 def test_columns_that_are_cut_take_a_block_for_each_row() -> None:
     """16 float16 are a block: one column takes as long as they do, and no longer than the next."""
     costs = [ASCEND.cost(cut(width)) for width in range(1, 40)]
@@ -184,4 +205,6 @@ def test_what_nobody_measured_counts_as_often_as_a_body_runs() -> None:
     once = ASCEND.cost(
         node("CumSum", [Fact(T.FLOAT), i64()], Fact(T.FLOAT))
     )  # what a loop carries has no shape
-    assert remark.endswith(f": {4 * once / cost:.0%} of the cost")
+    # The launch of the Loop is a guess as well, what it runs is not.
+    share = (4 * once + ASCEND.soc.fixed_control_us) / cost
+    assert remark == f"the price of CumSum, Loop rests on no measurement: {share:.0%} of the cost"

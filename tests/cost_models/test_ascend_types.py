@@ -10,7 +10,7 @@ from onnx import TensorProto as T
 from egraph_opt import optimize
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.ascend import Ascend
-from egraph_opt.cost_models.ascend_soc import socs
+from egraph_opt.cost_models.ascend_soc import SUMS, socs
 from egraph_opt.facts.fact import Fact
 
 from ..knowledge_bases.graphs import Graph
@@ -49,7 +49,7 @@ ON_CORES = {
 @pytest.mark.parametrize("soc", ON_CORES)
 def test_int64_runs_on_ai_cores_where_the_list_of_the_family_has_it(soc: str) -> None:
     model = CHIPS[soc]
-    found = {op for op in model.soc.types if not falls(model, op, T.INT64)}
+    found = {op for op in set(model.soc.types) - set(SUMS) if not falls(model, op, T.INT64)}
     assert found == set(ON_CORES[soc].split())
 
 
@@ -131,3 +131,15 @@ def test_a_chip_that_no_list_names_takes_those_for_all_and_says_so() -> None:
     assert "names the chip" in told and told.endswith("910A's: Add")
     assert not CHIPS["310b1"].remarks([floats])
     assert not any(CHIPS[soc].remarks([integers]) for soc in ON_CORES)
+
+
+@pytest.mark.parametrize("soc", ["310p3", "310", "910a", "910b3"])
+@pytest.mark.parametrize("dtype", [T.INT32, T.INT64, T.FLOAT])
+def test_reductions_that_are_sums_run_where_sums_do(soc: str, dtype: int) -> None:
+    """On 310P3 ReduceSum of int32 was 166.8 us, on the AI CPU, and ReduceL1 2.9."""
+    model, x, y = Ascend(soc), Fact(dtype, (256, 256)), Fact(dtype, (256, 1))
+    slow = {
+        op: model.cost(NodeView(op, "", {"axes": (1,)}, (x,), (y,))) > model.soc.fixed_aicpu_us
+        for op in ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+    }
+    assert set(slow.values()) == {slow["ReduceSum"]}

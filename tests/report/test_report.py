@@ -119,6 +119,15 @@ def test_what_the_compiler_of_the_target_does_has_a_row_of_its_own() -> None:
     assert "as written" not in str(example(cost=CostReport("c", "u", 20.0, 15.0, 15.0, 0.0, written=20.0)))
 
 
+def test_where_no_compiler_sees_the_graph_none_is_credited_and_sides_say_of_what_they_are() -> None:
+    sides = {"host": (40.0, 30.0), "device": (20.0, 15.0)}
+    shown = str(example(cost=CostReport("c", "u", 20.0, 15.0, 15.0, 0.0, written=40.0, sides=sides)))
+    assert "what the target does by itself" in shown
+    assert shown.count("before: as written") == len(sides)
+    same = str(example(cost=CostReport("c", "u", 20.0, 15.0, 15.0, 0.0, written=20.0, sides=sides)))
+    assert "as written" not in same
+
+
 @pytest.mark.parametrize(
     ("sides", "verdict"),
     [

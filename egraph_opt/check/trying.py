@@ -135,6 +135,11 @@ class Trying:
         )
 
     @property
+    def _folds_in_own_types(self) -> bool:
+        """As in an optimization where no more than the law claims is allowed."""
+        return self.law.numerics in ("bitwise", "finite")
+
+    @property
     def is_assumed(self) -> bool:
         """Whether the law takes something of its inputs for granted: that integers are small, say."""
         return self.law.ruleset == ASSUME
@@ -213,6 +218,7 @@ class Trying:
 
     def _tried(self, term: FiredTerm, *, reference: bool, turn: int | None) -> TriedTerm:
         show_all(term.lowered)
+        term.lowered.own_types = self._folds_in_own_types
         model = rebuilt_original(term.lowered, term.lowered.opset)
         return self.of_model(term, model, reference=reference, turn=turn)
 
@@ -221,7 +227,7 @@ class Trying:
     ) -> TriedTerm:
         """A term that is compared with a model of which all values that it has are outputs."""
         lowered = term.lowered
-        lowered.own_types = self.law.numerics in ("bitwise", "finite")  # as where no more is allowed
+        lowered.own_types = self._folds_in_own_types
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
         known = frozenset[float]() if self.is_assumed else constants_of(lowered)
         numbers = frozenset() if ordinary else self.numbers | known

@@ -127,17 +127,13 @@ class Trying:
         named = frozenset(numbers_of(self.law))
         self.numbers = named.union(numbers_between(named))
         self.named = named_by(self.law)
+        self.own_types = self.law.numerics in ("bitwise", "finite")  # as where no more is allowed
         # Without its guards a law may write what nobody runs, and is judged by the reference there.
         self.needs_kernels = self.guards or not any(
             isinstance(condition, Guard) and condition.purpose == "kernel"
             for statement in statements(self.law)
             for condition in statement.conditions
         )
-
-    @property
-    def _folds_in_own_types(self) -> bool:
-        """As in an optimization where no more than the law claims is allowed."""
-        return self.law.numerics in ("bitwise", "finite")
 
     @property
     def is_assumed(self) -> bool:
@@ -218,16 +214,15 @@ class Trying:
 
     def _tried(self, term: FiredTerm, *, reference: bool, turn: int | None) -> TriedTerm:
         show_all(term.lowered)
-        term.lowered.own_types = self._folds_in_own_types
-        model = rebuilt_original(term.lowered, term.lowered.opset)
-        return self.of_model(term, model, reference=reference, turn=turn)
+        term.lowered.own_types = self.own_types
+        return self.of_model(term, rebuilt_original(term.lowered, term.lowered.opset), reference, turn)
 
     def of_model(
-        self, term: FiredTerm, model: onnx.ModelProto, *, reference: bool = False, turn: int | None = None
+        self, term: FiredTerm, model: onnx.ModelProto, reference: bool = False, turn: int | None = None
     ) -> TriedTerm:
         """A term that is compared with a model of which all values that it has are outputs."""
         lowered = term.lowered
-        lowered.own_types = self._folds_in_own_types
+        lowered.own_types = self.own_types
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
         known = frozenset[float]() if self.is_assumed else constants_of(lowered)
         numbers = frozenset() if ordinary else self.numbers | known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from multiprocessing import active_children
+from typing import Any
 
 import pytest
 
@@ -44,12 +45,14 @@ def test_what_the_other_process_raises_is_raised() -> None:
     def refuses(told: object) -> None:
         raise LawRefusedError("it is wrong")
 
-    with meanwhile(refuses) as other, pytest.raises(LawRefusedError, match="it is wrong"):
+    begun: Any = meanwhile(refuses)
+    with begun as other, pytest.raises(LawRefusedError, match="it is wrong"):
         other.answer()
 
 
 def test_what_is_told_is_waited_for() -> None:
-    with meanwhile(lambda told: told() + 1) as other:
+    begun: Any = meanwhile(lambda told: told() + 1)
+    with begun as other:
         other.tell(2)
         assert other.answer() == 3
 
@@ -58,7 +61,8 @@ def test_a_process_that_crashes_is_reported() -> None:
     def crashes(told: object) -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
 
-    with meanwhile(crashes) as other, pytest.raises(ProcessEndedError, match=str(-signal.SIGSEGV)):
+    begun: Any = meanwhile(crashes)
+    with begun as other, pytest.raises(ProcessEndedError, match=str(-signal.SIGSEGV)):
         other.answer()
 
 
@@ -69,5 +73,6 @@ def test_it_ends_with_the_block() -> None:
 
 
 def test_it_forks_no_further() -> None:
-    with meanwhile(lambda told: has_room()) as other:
+    begun: Any = meanwhile(lambda told: has_room())
+    with begun as other:
         assert other.answer() is False

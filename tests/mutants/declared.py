@@ -147,7 +147,7 @@ IN_GATE = (
     Mutant(
         "no condition is dropped",
         "egraph_opt/check/whole_law.py",
-        "tuple(missed(law)) if conditions else ()",
+        "tuple(missed(law)) if wanted else ()",
         "()",
         GATE,
     ),

@@ -104,6 +104,11 @@ def is_single(x: Fact) -> bool:
     return x.dtype == FLOAT
 
 
+def dims(x: Fact) -> Any:
+    """Its shape, of whose dims a host function knows that they are numbers."""
+    return x.shape
+
+
 def fires_on(*witnesses: Witness, opset: int = 17) -> Examples:
     """Examples as they are written by hand, of what the author thought of: the law is right there."""
 

@@ -46,12 +46,13 @@ def copied(n: int):
 
 @hosted()
 def once_less(r: Dims) -> Dims | None:
-    return tuple(n - (n > 1) for n in r) if sum(n > 1 for n in r) == 1 and max(r) > 2 else None
+    copies = [n for n in r if isinstance(n, int)]
+    return tuple(n - (n > 1) for n in copies) if sum(n > 1 for n in copies) == 1 and max(copies) > 2 else None
 
 
 @hosted()
 def along(r: Dims) -> Axis | None:
-    return next((k for k, n in enumerate(r) if n > 1), None)
+    return next((k for k, n in enumerate(r) if n != 1), None)
 
 
 @wrong("bitwise", copied(MANY), examples=fires_on(copied(4)), endless=True)
@@ -77,7 +78,8 @@ def all_but_one(s: Slices) -> Slices | None:
 
 @hosted()
 def last_one(s: Slices) -> Slices:
-    return ((s[0][0], s[0][2] - 1, s[0][2], 1),)
+    end = s[0][2] or 1
+    return ((s[0][0], end - 1, end, 1),)
 
 
 @hosted()

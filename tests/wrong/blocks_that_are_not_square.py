@@ -5,7 +5,7 @@ from egraph_opt.laws import Dims, Tensor, hosted, rewrite
 from egraph_opt.operators import conv, conv_transpose, none, reshape, transpose
 from egraph_opt.operators.linear import ConvWindow
 
-from . import fires_on, wrong
+from . import dims, fires_on, wrong
 
 PLAIN = ((0, 0, 0, 0), (1, 1))
 
@@ -22,30 +22,30 @@ def patches(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
         x.rank != 4
         or not x.is_static
         or not w.is_static
-        or w.shape[2:] != window.strides
+        or dims(w)[2:] != window.strides
         or window.group != 1
     ):
         return None
-    if any(window.pads) or {*window.dilations} != {1} or 0 in (*x.shape, *w.shape):
+    if any(window.pads) or {*window.dilations} != {1} or 0 in (*dims(x), *dims(w)):
         return None
-    (height, width), (k, other) = x.shape[2:], w.shape[2:]
-    return None if height % k or width % other or width % k else (*x.shape[:2], height // k, k, width // k, k)
+    (height, width), (k, other) = dims(x)[2:], dims(w)[2:]
+    return None if height % k or width % other or width % k else (*dims(x)[:2], height // k, k, width // k, k)
 
 
 @hosted()
 def rows_of(x: Fact, w: Fact) -> Dims:
-    (n, c, height, width), (k, other) = x.shape, w.shape[2:]
+    (n, c, height, width), (k, other) = dims(x), dims(w)[2:]
     return (n * (height // k) * (width // other), c * k * other)
 
 
 @hosted()
 def flat(w: Fact) -> Dims:
-    return (w.shape[0], w.shape[1] * w.shape[2] * w.shape[3])
+    return (dims(w)[0], dims(w)[1] * dims(w)[2] * dims(w)[3])
 
 
 @hosted()
 def image_of(x: Fact, w: Fact) -> Dims:
-    return (x.shape[0], x.shape[2] // w.shape[2], x.shape[3] // w.shape[3], w.shape[0])
+    return (dims(x)[0], dims(x)[2] // dims(w)[2], dims(x)[3] // dims(w)[3], dims(w)[0])
 
 
 @wrong("reassociates", convolved((2, 3)), examples=fires_on(convolved((2, 2))))
@@ -75,7 +75,7 @@ def blocks(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
         x.rank != 4
         or not x.is_static
         or not w.is_static
-        or w.shape[2:] != window.strides
+        or dims(w)[2:] != window.strides
         or window.group != 1
     ):
         return None
@@ -83,20 +83,20 @@ def blocks(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
         any(window.pads)
         or {*window.dilations} != {1}
         or any(window.output_padding)
-        or 0 in (*x.shape, *w.shape)
+        or 0 in (*dims(x), *dims(w))
     ):
         return None
-    return (x.shape[0], *x.shape[2:], w.shape[1], w.shape[3], w.shape[2])
+    return (dims(x)[0], *dims(x)[2:], dims(w)[1], dims(w)[3], dims(w)[2])
 
 
 @hosted()
 def enlarged(x: Fact, w: Fact) -> Dims:
-    return (x.shape[0], w.shape[1], x.shape[2] * w.shape[2], x.shape[3] * w.shape[3])
+    return (dims(x)[0], dims(w)[1], dims(x)[2] * dims(w)[2], dims(x)[3] * dims(w)[3])
 
 
 @hosted()
 def pixels(x: Fact) -> Dims:
-    return (x.shape[0] * x.shape[2] * x.shape[3], x.shape[1])
+    return (dims(x)[0] * dims(x)[2] * dims(x)[3], dims(x)[1])
 
 
 @wrong("reassociates", transposed((2, 3)), examples=fires_on(transposed((2, 2))))

@@ -7,7 +7,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Tensor, hosted, rewrite
 from egraph_opt.operators import Literal, gather, gather_elements, literal
 
-from . import fires_on, wrong
+from . import dims, fires_on, wrong
 
 
 def elements_of(shape: tuple[int, int], places: list[list[int]], axis: int):
@@ -17,12 +17,12 @@ def elements_of(shape: tuple[int, int], places: list[list[int]], axis: int):
 @hosted()
 def one_line(x: Fact, i: Fact, a: Axis) -> Literal | None:
     """The first places that are listed, where all lines along the axis are alike."""
-    if x.rank != 2 or i.rank != 2 or i.data is None or i.shape[1 - a] != x.shape[1 - a] or min(i.shape) < 2:
+    if x.rank != 2 or i.rank != 2 or i.data is None or dims(i)[1 - a] != dims(x)[1 - a] or min(dims(i)) < 2:
         return None
-    rows = np.array(i.data).reshape(i.shape)
+    rows = np.array(i.data).reshape(dims(i))
     lines = rows if a else rows.T
     return (
-        Literal(TensorProto.INT64, (i.shape[a],), i.data[: i.shape[a]]) if (lines == lines[0]).all() else None
+        Literal(TensorProto.INT64, (dims(i)[a],), i.data[: dims(i)[a]]) if (lines == lines[0]).all() else None
     )
 
 

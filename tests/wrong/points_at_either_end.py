@@ -5,7 +5,7 @@ from egraph_opt.laws import Axes, Dims, Equation, Permutation, Tensor, Tensors, 
 from egraph_opt.laws.examples import FLOAT
 from egraph_opt.operators import einsum, reduce, reshape, transpose
 
-from . import fires_on, wrong
+from . import dims, fires_on, wrong
 
 POINTS = "..."
 
@@ -62,7 +62,7 @@ def column(e: Equation, x: Fact, y: Fact) -> Dims | None:
     left, arrow, result = e.replace(POINTS, "").partition("->")
     if not arrow or left.count(",") != 1 or left.replace(",", "") != result or len({*result}) < len(result):
         return None
-    return (*x.shape, *(1,) * y.rank) if x.is_symbolic and y.rank is not None and x.dtype == FLOAT else None
+    return (*dims(x), *(1,) * y.rank) if x.is_symbolic and y.rank is not None and x.dtype == FLOAT else None
 
 
 @wrong(

@@ -1,7 +1,5 @@
 """Halves of an axis that are taken for pairs: right of four elements, of which a half has two."""
 
-from typing import Any
-
 import numpy as np
 from onnx import TensorProto as T
 
@@ -22,22 +20,18 @@ from egraph_opt.operators import (
 from egraph_opt.operators.sorts import Permutation
 from egraph_opt.rewrites.slicing.gather import indices_of
 
-from . import fires_on, wrong
-
-
-def _shape(x: Fact) -> Any:
-    return x.shape
+from . import dims, fires_on, wrong
 
 
 def _even(x: Fact, a: int) -> int:
     """The length of an axis that has a half; 0 if it is not known."""
-    n = _shape(x)[a] if _shape(x) is not None and a < len(_shape(x)) and x.is_symbolic else None
+    n = dims(x)[a] if dims(x) is not None and a < len(dims(x)) and x.is_symbolic else None
     return n if isinstance(n, int) and n >= 4 and n % 2 == 0 else 0
 
 
 @hosted()
 def dims_of(x: Fact) -> Dims | None:
-    return _shape(x) if x.is_symbolic else None
+    return dims(x) if x.is_symbolic else None
 
 
 @hosted()
@@ -67,12 +61,12 @@ def two_rows(x: Fact, s: Slices, t: Slices, a: Axis) -> Dims | None:
     n = _even(x, a)
     if not n or s != ((a, 0, n, 2),) or t != ((a, 1, n, 2),):
         return None
-    return (*_shape(x)[:a], 2, n // 2, *_shape(x)[a + 1 :])
+    return (*dims(x)[:a], 2, n // 2, *dims(x)[a + 1 :])
 
 
 @hosted()
 def rows_and_columns(x: Fact, a: Axis) -> Permutation:
-    order = list(range(len(_shape(x)) + 1))
+    order = list(range(len(dims(x)) + 1))
     order[a], order[a + 1] = order[a + 1], order[a]
     return tuple(order)
 
@@ -94,7 +88,7 @@ def phases_joined(x: Tensor, s: Slices, t: Slices, a: Axis):
 def pairs(x: Fact, s: Slices, t: Slices) -> Dims | None:
     """Both halves of the second axis."""
     n = _even(x, 1)
-    return (_shape(x)[0], n // 2, 2, *_shape(x)[2:]) if n and (s, t) == halves(n) else None
+    return (dims(x)[0], n // 2, 2, *dims(x)[2:]) if n and (s, t) == halves(n) else None
 
 
 def extremes(n: int):
@@ -147,12 +141,12 @@ def beside(n: int):
 def rows_of_pairs(x: Fact, s: Slices, t: Slices) -> Dims | None:
     n = _even(x, 0)
     known = n and x.rank == 2 and s == ((0, 0, n // 2, 1),) and t == ((0, n // 2, n, 1),)
-    return (n // 2, 2, _shape(x)[1]) if known else None
+    return (n // 2, 2, dims(x)[1]) if known else None
 
 
 @hosted()
 def half_as_high(x: Fact) -> Dims | None:
-    return (_even(x, 0) // 2, 2 * _shape(x)[1]) if x.rank == 2 and x.is_static else None
+    return (_even(x, 0) // 2, 2 * dims(x)[1]) if x.rank == 2 and x.is_static else None
 
 
 @wrong("bitwise", beside(6), examples=fires_on(beside(4)))
@@ -181,7 +175,7 @@ def turned(n: int):
 def second_half(x: Fact, i: Fact, c: Fact) -> Slices | None:
     """Halves are exchanged, and the first one becomes negative."""
     n = _even(x, 1)
-    if not n or x.rank != 2 or c.dtype != T.FLOAT or _shape(c) != (n,):
+    if not n or x.rank != 2 or c.dtype != T.FLOAT or dims(c) != (n,):
         return None
     h = n // 2
     halved = indices_of(i) == (*range(h, n), *range(h)) and c.data == (-1.0,) * h + (1.0,) * h
@@ -210,7 +204,7 @@ def scaled(n: int):
 def first_of_scales(s: Fact, q: Fact, a: Axis) -> Number | None:
     """A scale for each half."""
     n = _even(q, a)
-    if not n or s.data is None or _shape(s) != (n,) or s.dtype != T.FLOAT:
+    if not n or s.data is None or dims(s) != (n,) or s.dtype != T.FLOAT:
         return None
     one, other = s.data[0], s.data[-1]
     return 2 if one != other and s.data == (one,) * (n // 2) + (other,) * (n // 2) else None
@@ -223,7 +217,7 @@ def up_to(a: Axis, h: Number) -> Slices:
 
 @hosted()
 def behind(a: Axis, h: Number, q: Fact) -> Slices | None:
-    return ((a, int(h), _shape(q)[a], 1),) if q.is_static else None
+    return ((a, int(h), dims(q)[a], 1),) if q.is_static else None
 
 
 @hosted()

@@ -1,7 +1,5 @@
 """Orders, windows and matrices whose counts are taken for widths: right of as many rows as columns."""
 
-from typing import Any
-
 import numpy as np
 from onnx import TensorProto as T
 
@@ -26,25 +24,21 @@ from egraph_opt.operators import (
 from egraph_opt.operators.sorts import Permutation
 from egraph_opt.rewrites.slicing.gather import indices_of
 
-from . import fires_on, wrong
+from . import dims, fires_on, wrong
 
 
 def taken(shape, indices, axis: int):
     return lambda g: gather(g.input(shape), g.constant(np.array(indices, np.int64)), axis)
 
 
-def _shape(x: Fact) -> Any:
-    return x.shape
-
-
 def _length(x: Fact, a: int) -> int | None:
-    dim = _shape(x)[a] if _shape(x) is not None and a < len(_shape(x)) and x.is_symbolic else None
+    dim = dims(x)[a] if dims(x) is not None and a < len(dims(x)) and x.is_symbolic else None
     return dim if isinstance(dim, int) and dim >= 4 else None
 
 
 @hosted()
 def dims_of(x: Fact) -> Dims | None:
-    return _shape(x) if x.is_symbolic else None
+    return dims(x) if x.is_symbolic else None
 
 
 # --- orders ------------------------------------------------------------------------------------------------
@@ -59,12 +53,12 @@ def in_groups(x: Fact, i: Fact, a: Axis) -> Dims | None:
     width, groups = order[1], n // order[1]
     if groups < 2 or order != tuple(k % groups * width + k // groups for k in range(n)):
         return None
-    return (*_shape(x)[:a], width, groups, *_shape(x)[a + 1 :])
+    return (*dims(x)[:a], width, groups, *dims(x)[a + 1 :])
 
 
 @hosted()
 def exchanged(x: Fact, a: Axis) -> Permutation:
-    order = list(range(len(_shape(x)) + 1))
+    order = list(range(len(dims(x)) + 1))
     order[a], order[a + 1] = order[a + 1], order[a]
     return tuple(order)
 
@@ -89,7 +83,7 @@ def in_pairs(x: Fact, i: Fact, a: Axis) -> Dims | None:
     n = _length(x, a)
     if n is None or n % 2 or indices_of(i) != tuple(k ^ 1 for k in range(n)):
         return None
-    return (*_shape(x)[:a], 2, n // 2, *_shape(x)[a + 1 :])
+    return (*dims(x)[:a], 2, n // 2, *dims(x)[a + 1 :])
 
 
 @hosted()
@@ -121,7 +115,7 @@ def in_blocks(x: Fact, i: Fact, a: Axis) -> Dims | None:
     r = order[0] + 1
     if r < 2 or n % r or r == n or order != tuple(k // r * r + r - 1 - k % r for k in range(n)):
         return None
-    return (*_shape(x)[:a], r, n // r, *_shape(x)[a + 1 :])
+    return (*dims(x)[:a], r, n // r, *dims(x)[a + 1 :])
 
 
 @hosted()
@@ -151,9 +145,9 @@ def blocks_backwards(x: Tensor, i: Tensor, a: Axis):
 def copies_of_heads(x: Fact, i: Fact) -> Dims | None:
     """Each head is there so many times."""
     order = indices_of(i)
-    if order is None or i.rank != 1 or x.rank != 4 or not x.is_static or 0 in _shape(x):
+    if order is None or i.rank != 1 or x.rank != 4 or not x.is_static or 0 in dims(x):
         return None
-    n, heads, *rest = _shape(x)
+    n, heads, *rest = dims(x)
     times = len(order) // heads
     alike = times > 1 and heads > 1 and order == tuple(k // times for k in range(heads * times))
     return (n, heads, heads, *rest) if alike else None
@@ -161,13 +155,13 @@ def copies_of_heads(x: Fact, i: Fact) -> Dims | None:
 
 @hosted()
 def axis_more(x: Fact) -> Dims | None:
-    return (*_shape(x)[:2], 1, *_shape(x)[2:]) if x.rank == 4 and x.is_static else None
+    return (*dims(x)[:2], 1, *dims(x)[2:]) if x.rank == 4 and x.is_static else None
 
 
 @hosted()
 def all_heads(x: Fact, i: Fact) -> Dims | None:
     known = x.rank == 4 and x.is_static and i.is_static
-    return (_shape(x)[0], *_shape(i), *_shape(x)[2:]) if known else None
+    return (dims(x)[0], *dims(i), *dims(x)[2:]) if known else None
 
 
 @wrong(
@@ -188,15 +182,15 @@ def heads_by_gather(x: Tensor, i: Tensor):
 def as_many_as_squared(x: Fact, i: Fact, a: Axis) -> Slices | None:
     """Windows beside one another that begin in front."""
     n, order = _length(x, a), indices_of(i)
-    if n is None or i.rank != 2 or not i.is_static or min(_shape(i)) < 2 or order is None:
+    if n is None or i.rank != 2 or not i.is_static or min(dims(i)) < 2 or order is None:
         return None
-    columns = _shape(i)[1]
+    columns = dims(i)[1]
     return ((a, 0, columns**2, 1),) if order == tuple(range(len(order))) and n >= columns**2 else None
 
 
 @hosted()
 def with_windows(x: Fact, i: Fact, a: Axis) -> Dims | None:
-    return (*_shape(x)[:a], *_shape(i), *_shape(x)[a + 1 :]) if x.is_symbolic and i.is_static else None
+    return (*dims(x)[:a], *dims(i), *dims(x)[a + 1 :]) if x.is_symbolic and i.is_static else None
 
 
 @wrong(
@@ -222,7 +216,7 @@ def grid(rows: int, columns: int):
 def root_by_root(x: Fact, i: Fact) -> Slices | None:
     """All places of a part, which is as high as the root of how many these are."""
     order = indices_of(i)
-    if order is None or i.rank != 2 or _shape(i)[1] != 2 or x.rank != 3 or not x.is_static:
+    if order is None or i.rank != 2 or dims(i)[1] != 2 or x.rank != 3 or not x.is_static:
         return None
     rows, columns = (n + 1 for n in order[-2:])
     if order != tuple(k for r in range(rows) for c in range(columns) for k in (r, c)):
@@ -233,7 +227,7 @@ def root_by_root(x: Fact, i: Fact) -> Slices | None:
 
 @hosted()
 def one_row(x: Fact, i: Fact) -> Dims | None:
-    return (_shape(i)[0], *_shape(x)[2:]) if x.is_static and i.is_static else None
+    return (dims(i)[0], *dims(x)[2:]) if x.is_static and i.is_static else None
 
 
 @wrong("bitwise", grid(3, 2), examples=fires_on(grid(2, 2)))
@@ -257,11 +251,11 @@ def columns_of(x: Fact, d: Dims, i: Fact) -> Literal | None:
     """The columns of features that are taken in every head."""
     order = indices_of(i)
     known = x.rank == 3 and x.is_static and len(d) == 4 and all(isinstance(k, int) and k for k in d)
-    if order is None or not known or d[:2] != _shape(x)[:2] or len(order) != d[3] or min(order) < 0:
+    if order is None or not known or d[:2] != dims(x)[:2] or len(order) != d[3] or min(order) < 0:
         return None
     heads = int(d[2] or 0)
     found = tuple(c * heads + k for c in range(heads) for k in order)
-    return Literal(T.INT64, (len(found),), found) if max(found) < _shape(x)[2] else None
+    return Literal(T.INT64, (len(found),), found) if max(found) < dims(x)[2] else None
 
 
 @wrong("bitwise", features((2, 3, 2, 3), [2, 0, 1]), examples=fires_on(features((2, 3, 2, 2), [1, 0])))
@@ -290,7 +284,7 @@ def sums_from_front(w: Fact, x: Fact) -> Literal | None:
     """Ones on the diagonal and behind it, else zeros."""
     if w.data is None or not w.const or w.rank != 2 or x.rank != 2 or w.dtype != T.FLOAT:
         return None
-    rows, columns = _shape(w)
+    rows, columns = dims(w)
     ones = rows > 1 and w.data == tuple(float(r <= c) for r in range(rows) for c in range(columns))
     return Literal(T.INT64, (), (1,)) if ones else None
 
@@ -310,7 +304,7 @@ def as_many_means(w: Fact) -> Number | None:
     """Each column is the mean of so many rows of its own."""
     if w.data is None or not w.const or w.rank != 2 or w.dtype != T.FLOAT:
         return None
-    rows, columns = _shape(w)
+    rows, columns = dims(w)
     if columns < 2 or rows % columns or rows == columns:
         return None
     k = rows // columns
@@ -322,7 +316,7 @@ def as_many_means(w: Fact) -> Number | None:
 @hosted()
 def rows_of_means(x: Fact, k: Number) -> Dims | None:
     known = x.rank == 2 and x.is_static
-    return (_shape(x)[0], int(k), _shape(x)[1] // int(k)) if known else None
+    return (dims(x)[0], int(k), dims(x)[1] // int(k)) if known else None
 
 
 @wrong(
@@ -348,9 +342,9 @@ def ringed(rings: int):
 
 def _rings(w: Fact) -> int:
     """How many rings of zeros there are around a square kernel."""
-    if w.data is None or not w.const or w.rank != 4 or _shape(w)[2] != _shape(w)[3]:
+    if w.data is None or not w.const or w.rank != 4 or dims(w)[2] != dims(w)[3]:
         return 0
-    kernel, rings = np.array(w.data).reshape(_shape(w)), 0
+    kernel, rings = np.array(w.data).reshape(dims(w)), 0
     while kernel.shape[2] > 2 and not any(np.take(kernel, [0, -1], axis).any() for axis in (2, 3)):
         kernel, rings = kernel[:, :, 1:-1, 1:-1], rings + 1
     return rings
@@ -359,7 +353,7 @@ def _rings(w: Fact) -> int:
 @hosted()
 def without_rings(w: Fact) -> Slices | None:
     rings = _rings(w)
-    return tuple((axis, rings, _shape(w)[axis] - rings, 1) for axis in (2, 3)) if rings else None
+    return tuple((axis, rings, dims(w)[axis] - rings, 1) for axis in (2, 3)) if rings else None
 
 
 @hosted()

@@ -40,12 +40,6 @@ PASSES: Mapping[str, Laws] = MappingProxyType(
         ),
         "concat_in_place": _laws(ascend__in_place__concatenation=""),
         "constant_shapes": _laws(),
-        "einsum": _laws(
-            einsum__is_product="Einsum",
-            einsum__is_sum="Einsum",
-            einsum__is_pointwise="Einsum",
-            reshape__drop_own_dims="",
-        ),
         "concat_concat": _laws(concat__flatten="Concat"),
         "unit_transpose": _laws(transpose__of_units="Transpose"),
         "no_operations": _laws(

@@ -148,8 +148,8 @@ def test_the_report_says_what_was_done_and_how_far_values_are_off() -> None:
     matches = {(law.ruleset, law.name): law.matches for law in report.rewrites}
     assert matches["approximate", "resize_to_nearest"] == 1
     assert report.exactness.matched["approximate"] == 1
-    (warning,) = report.warnings
-    assert "approximate.resize_to_nearest" in warning and "values differ" in warning
+    (warning,) = (w for w in report.warnings if "approximate.resize_to_nearest" in w)
+    assert "values differ" in warning
     assert json.loads(json.dumps(report.to_dict()))["verification"]["status"] == "approximate"
     assert "approximate" in str(report)
 

@@ -91,7 +91,7 @@ class Choices(np.random.Generator):
             value = values[int(self.random() * len(values))]
         else:
             value = self._least(label, values)
-        self._chosen.append(self._id(label, value))
+        self._chosen.append(self._id(label, repr(value)))
         self._made[label] = value
         return value
 
@@ -102,7 +102,7 @@ class Choices(np.random.Generator):
         best, found, count = float("inf"), names[0], len(names)
         for _ in range(min(count, CANDIDATES)):
             name = names[int(self.random() * count)]
-            own = self._ids.setdefault((label, name), len(self._ids))
+            own = self._id(label, name)
             with_others = self._weight[own].get
             weight = sum(map(with_others, (own, *before), repeat(0)))
             if weight < best:
@@ -111,8 +111,8 @@ class Choices(np.random.Generator):
                     break
         return named[found]
 
-    def _id(self, label: str, value: Any) -> int:
-        return self._ids.setdefault((label, repr(value)), len(self._ids))
+    def _id(self, label: str, name: str) -> int:
+        return self._ids.setdefault((label, name), len(self._ids))
 
     def mark(self) -> int:
         """How many choices there are; see `back`."""

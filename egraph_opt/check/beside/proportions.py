@@ -6,7 +6,7 @@ joined is in another place only where the views in front have it there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -42,7 +42,7 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
     """Some sizes of inputs, of weights, whose elements begin again, and in lists of dims, other ones."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        dims = _scaled(dims_of(value), sizes)
+        dims = scaled(dims_of(value), sizes)
         if value.const_value is None:
             return input_like(value, dims, known.dtype)
         array = value.const_value.numpy()
@@ -51,19 +51,22 @@ def in_proportion(example: Example, sizes: Mapping[int, int]) -> Example:
         return constant_like(value, of_dims(array, dims))
 
     made = with_leaves(example, leaf)
-    return replace(made, term=transformed(made.term, lambda part: _with_sizes(part, sizes)))
+    return replace(made, term=transformed(made.term, lambda part: with_sizes_in(part, sizes)))
 
 
-def _with_sizes(part: Expression, sizes: Mapping[int, int]) -> Expression:
-    """An attribute that is a list of dims."""
+def with_sizes_in(
+    part: Expression, sizes: Mapping[int, int], sorts: Container[str] = ("Dims",)
+) -> Expression:
+    """An attribute that is a list of dims, or of another of some sorts."""
     value = getattr(part.head, "value", None)
-    if part.sort.name != "Dims" or not isinstance(value, tuple):
+    if part.sort.name not in sorts or not isinstance(value, tuple):
         return part
-    made: Expression = constant(_scaled(value, sizes), part.sort)
+    made: Expression = constant(scaled(value, sizes), part.sort)
     return made
 
 
-def _scaled(dims: Dims, sizes: Mapping[int, int]) -> Dims:
+def scaled(dims: Dims, sizes: Mapping[int, int]) -> Dims:
+    """Dims of which some sizes are other ones."""
     return tuple(sizes.get(d, d) if isinstance(d, int) else d for d in dims)
 
 

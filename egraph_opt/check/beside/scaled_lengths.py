@@ -15,6 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.check.beside.changing import with_attribute
+from egraph_opt.check.beside.proportions import scaled, with_sizes_in
 from egraph_opt.check.beside.variants import (
     arrays_of,
     constant_like,
@@ -27,13 +28,16 @@ from egraph_opt.check.shorthands import transformed
 from egraph_opt.check.trying import lowered_if_typed
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.expressions import Expression, Function, constant
+from egraph_opt.operators.expressions import Expression, Function
 
 LONGER = {2: (6,), 3: (6, 5), 4: (6, 8, 10)}
 """What lengths become; others are half as long again, or twice as long."""
 
 MULTIPLES = 16
 """So many times a length is tied to it as well."""
+
+LENGTHS = ("Dims", "Sizes")
+"""Sorts of attributes that are lists of dims, or of lengths of parts."""
 
 Array = np.ndarray[Any, Any]
 Fill = Callable[[Array, tuple[int, ...]], Array]
@@ -73,7 +77,7 @@ def with_numbers(example: Example, sizes: Numbers, bounds: Numbers, fill: Fill) 
     """
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        dims = _mapped(dims_of(value), sizes)
+        dims = scaled(dims_of(value), sizes)
         if value.const_value is None:
             return input_like(value, dims, known.dtype)
         array = value.const_value.numpy()
@@ -85,7 +89,7 @@ def with_numbers(example: Example, sizes: Numbers, bounds: Numbers, fill: Fill) 
 
 def _with_numbers(part: Expression, sizes: Numbers, bounds: Numbers) -> Expression:
     if not isinstance(part.head, Function):
-        return _with_dims(part, sizes)
+        return with_sizes_in(part, sizes, LENGTHS)
     if part.head.name != "slice_":
         return part
     spec = tuple(
@@ -93,19 +97,6 @@ def _with_numbers(part: Expression, sizes: Numbers, bounds: Numbers) -> Expressi
         for axis, start, end, step in part.arguments[1].head.value
     )
     return with_attribute(part, 1, spec)
-
-
-def _with_dims(part: Expression, sizes: Numbers) -> Expression:
-    """An attribute that is a list of dims or of lengths."""
-    value = getattr(part.head, "value", None)
-    if part.sort.name not in ("Dims", "Sizes") or not isinstance(value, tuple):
-        return part
-    made: Expression = constant(_mapped(value, sizes), part.sort)
-    return made
-
-
-def _mapped(dims: tuple[Any, ...], sizes: Numbers) -> tuple[Any, ...]:
-    return tuple(sizes.get(d, d) if isinstance(d, int) else d for d in dims)
 
 
 def stretched(array: Array, dims: tuple[int, ...]) -> Array:

@@ -27,7 +27,6 @@ from egraph_opt.laws import (
     equal,
     guard,
     hosted,
-    kernel,
     laws_of,
     ne,
     rewrite,
@@ -195,7 +194,7 @@ def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims, i: Int)
     wide = _wide(x, t, dims)
     z = beside(op, wide, y, i)
     alone, why = guard(alone_brings(wide, z, x, y)), "either operand could be the one"
-    yield rewrite(z, _wide(beside(op, x, y, i), t, dims), kernel(ne(op, "PRelu")), alone, because=why)
+    yield rewrite(z, _wide(beside(op, x, y, i), t, dims), ne(op, "PRelu"), alone, because=why)
 
 
 def _conditionals(rng: np.random.Generator) -> Iterator[Example]:

@@ -18,7 +18,7 @@ from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.linear import structural_rows
-from egraph_opt.extraction.programs.program import solve_with_ties
+from egraph_opt.extraction.programs.program import smaller_tie, solve_with_ties
 from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.solution import better
 from egraph_opt.extraction.structure import Floats, Mask
@@ -42,6 +42,7 @@ def improve(
     seed: int,
     work: float = float("inf"),
     bound: float = 0.0,
+    ties_only: bool = False,
 ) -> Choice:
     """The best solution found from ``start`` in so many rounds.
 
@@ -49,6 +50,8 @@ def improve(
         effort: what the next program may spend, or None to stop.
         work: how many nodes may be given to the solver in all.
         bound: a known lower bound of the cost; the search stops when it is reached.
+        ties_only: leave the cost as it is, which has been searched for, and look for a smaller tie while
+            there are any.
     """
     random = np.random.default_rng(seed)
     best, value = start, piece.value(start)
@@ -61,13 +64,15 @@ def improve(
         if len(piece.nodes) > size and (iteration % 16 != 15 or work < float("inf")):
             usable = region(piece, best, size, random)
         usable &= allowed_under(piece, random_order(piece, best, usable, random))
-        found, spent = resolve(piece, usable, best, spend, seed + iteration)
+        found, spent = resolve(piece, usable, best, spend, seed + iteration, ties_only=ties_only)
         left -= spent + OVERHEAD * len(piece.nodes)
         if work < float("inf"):
             size = max(SMALLEST, size // 2) if spent > work / 8 else size
             size = min(LARGEST, size * 3 // 2) if spent < work / 30 else size
         if better(piece.value(found), value):
             best, value = found, piece.value(found)
+        elif ties_only:
+            break
     return best
 
 
@@ -134,7 +139,9 @@ def region(piece: Piece, choice: Choice, largest: int, random: np.random.Generat
     return mask
 
 
-def resolve(piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int) -> tuple[Choice, int]:
+def resolve(
+    piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int, *, ties_only: bool = False
+) -> tuple[Choice, int]:
     """The best choice among the usable nodes, which hold ``best`` and allow no cycle; the work it took."""
     problem = replace(piece.problem, cost=np.where(usable, piece.problem.cost, np.inf))
     presolved = presolve(problem, np.array(best, np.int32))
@@ -147,7 +154,8 @@ def resolve(piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int)
         if found is None and not alone:
             everything = np.ones(len(part.nodes), np.bool_)
             rows = [structural_rows(part, everything)]
-            answer = solve_with_ties(part, rows, everything, effort, start=start, seed=seed)
+            solved = smaller_tie if ties_only else solve_with_ties
+            answer = solved(part, rows, everything, effort, start=start, seed=seed)
             found, work = answer.choice, work + answer.work
         choices.append(start if found is None else found)
     return presolved.postsolve(choices).tolist(), work

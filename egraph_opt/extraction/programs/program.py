@@ -17,8 +17,8 @@ from egraph_opt.extraction.programs.trust import RelaxedSolution
 from egraph_opt.extraction.solution import better
 from egraph_opt.extraction.structure import Floats, Mask
 
-TIE_NODES = 2_000
-"""Larger programs are not solved again for ties."""
+TIE_NODES = 500
+"""Larger programs are not solved again for ties: a second each, and none of the models had a smaller one."""
 
 
 class Answer(NamedTuple):

@@ -129,7 +129,9 @@ def _proved(piece: Piece, budget: Budget, found: Found, parts: int) -> Found:
     return Found(proved.choice, max(found.bound, proved.bound))
 
 
-def _improved(piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK) -> Found:
+def _improved(
+    piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK, *, ties_only: bool = False
+) -> Found:
     """After a search of acyclic orders by counts."""
     effort = Effort(mip_nodes=5, checks=AUTO_CHECKS, gap=1e-4)
     best = improve(
@@ -139,6 +141,7 @@ def _improved(piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK)
         effort=lambda: budget.effort(effort),
         seed=budget.seed,
         work=_share(work, piece, budget),
+        ties_only=ties_only,
     )
     return Found(best, found.bound)
 
@@ -164,7 +167,7 @@ def refine(piece: Piece, budget: Budget) -> Choice:
     if solved is not None:
         return solved.choice
     few = replace(budget, iterations=min(TIE_PROGRAMS, budget.iterations))
-    return _improved(piece, few, starting_point(piece), AUTO_WORK // 2).choice
+    return _improved(piece, few, starting_point(piece), AUTO_WORK // 2, ties_only=True).choice
 
 
 BOUNDING, PROVING = 100, 1_000_000

@@ -16,7 +16,7 @@ from egraph_opt.operators.declaration import Operator, operator_named, operators
 from egraph_opt.operators.expressions import Function, Sort, functions, variable
 from egraph_opt.operators.expressions import declare as declare_function
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.tables import known_with_facts
+from egraph_opt.operators.tables import LISTED, known_with_facts, place_of_list
 from egraph_opt.operators.terms import FACTS_OF, append, cons, fact, facts, nil, opset
 from egraph_opt.operators.typing import infer_operator
 
@@ -128,3 +128,32 @@ def known_rules() -> list[tuple[str, Rule]]:
     """The rules that note terms with the facts of their operands, by name."""
     found = ((function, known_with_facts(function)) for function in functions().values())
     return [(f"known.{f.name}", _known_rule(f, relation)) for f, relation in found if relation is not None]
+
+
+def known_rules_of_lists() -> dict[Function, tuple[str, Rule]]:
+    """The rules that note terms with the operands of a list and their facts, named, by what they fill."""
+    return {
+        relation: (f"known.{function.name}_of_{count}", _rule_of_list(function, relation, count))
+        for function in functions().values()
+        for count in LISTED
+        if (relation := known_with_facts(function, count)) is not None
+    }
+
+
+def _rule_of_list(function: Function, relation: Function, count: int) -> Rule:
+    known = known_with_facts(function)
+    place = place_of_list(function)
+    assert known is not None and place is not None
+    whole, variables, facts_of = _term(function)
+    items = [_variable(f"item_{k}", "tensor") for k in range(count)]
+    picked = [_variable(f"fact_of_item_{k}", "object") for k in range(count)]
+    listed = nil()
+    for item in reversed(items):
+        listed = cons(item, listed)
+    facts = [one for k, known_fact in facts_of.items() for one in (picked if k == place else [known_fact])]
+    return rule(
+        known(*variables, whole, *facts_of.values()),
+        eq(variables[place], listed),
+        *(eq(one, pick(facts_of[place], k)) for k, one in enumerate(picked)),
+        then=relation(*variables[:place], *items, *variables[place + 1 :], whole, *facts),
+    )

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
-from egraph_opt.egraph.analysis import analysis_rules, known_rules
+from egraph_opt.egraph.analysis import analysis_rules, known_rules, known_rules_of_lists
 from egraph_opt.egraph.notes import relation_text, row_text
 from egraph_opt.egraph.prepared import PreparedTerms, TermsOfRules, is_ours, prepared_terms
 from egraph_opt.egraph.program import rule_text
-from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
+from egraph_opt.egraph.relevance import NO_NAME, Head, Occurring, Terms, asking, terms_of_rule
 from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
 from egraph_opt.forking import cached_property
@@ -36,6 +36,10 @@ TABLES = "tables"
 
 _APPLIED = re.compile(r'\(([^\s()"]+)')
 """What a command applies: a table, a primitive or a keyword."""
+
+
+_LISTING = re.compile(r"known_\w+_of_[0-9]+")
+"""A relation of terms with operands of a list (`operators.tables`)."""
 
 
 def alone(rule: str) -> str:
@@ -70,6 +74,11 @@ class WrittenRule:
         if self.columns is None:
             return ruleset, self.text
         return ruleset, relation_text(self.name, self.columns), self.text
+
+    @cached_property
+    def lists(self) -> frozenset[Head]:
+        """The relations of listed operands that it matches terms in, which are filled only where one does."""
+        return frozenset((name, NO_NAME) for name in _APPLIED.findall(self.text) if _LISTING.fullmatch(name))
 
     @cached_property
     def writes(self) -> int:
@@ -184,6 +193,10 @@ def _analysis() -> Iterator[WrittenRule]:
             parts = statement.conditions, statement.actions
             write = partial(rule_text, *parts, ruleset=alone(name), name=name)
             yield WrittenRule(name, ruleset, terms_of_rule(*parts), write)
+    for relation, (name, statement) in known_rules_of_lists().items():
+        write = partial(rule_text, statement.conditions, statement.actions, ruleset=alone(name), name=name)
+        asked_for = Terms(frozenset({(relation.name, NO_NAME)}), frozenset())
+        yield WrittenRule(name, TABLES, asked_for, write)
 
 
 def _sources(

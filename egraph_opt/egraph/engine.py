@@ -155,6 +155,8 @@ class Engine:
         for rule in rules:
             ruleset = self.program.rules[rule].ruleset
             self._running.setdefault(ruleset, []).append(rule)
+        if filled := self._found.add({head for rule in rules for head in self.program.rules[rule].lists}):
+            self._activate(filled)
 
     def _do(self, *commands: Any) -> Any:
         with self._objects.stand_in():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from egraph_opt.egraph.admission import admitted
-from egraph_opt.egraph.companions import Companions, companions
+from egraph_opt.egraph.companions import Companions, companions, matched, terms_of_lists
 from egraph_opt.egraph.vocabulary import NONE, constant_text, host_text, object_text, quoted
 from egraph_opt.errors import LawError
 from egraph_opt.forking import cached_property
@@ -32,10 +32,12 @@ class _Rule:
 
     Attributes:
         companions: by operand the term that its fact comes along with.
-        facts: their names, by term and parameter.
+        lists: the terms with operands of a list that is written to its end.
+        facts: their names, by term and operand.
     """
 
     companions: Companions = field(default_factory=dict)
+    lists: frozenset[Expression] = frozenset()
     facts: dict[tuple[Expression, int], str] = field(default_factory=dict)
     conditions: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
@@ -62,19 +64,21 @@ class _Rule:
 
     @cached_property
     def _with_facts(self) -> frozenset[Expression]:
-        """The terms that facts come along with."""
-        return frozenset(term for term, _ in self.companions.values())
+        """The terms that are matched in a relation that has their facts."""
+        return self.lists.union(term for term, _ in self.companions.values())
 
     def matched_with_facts(self, term: Expression) -> str:
         """The name of a term that is matched along with the facts of its operands."""
         name = self.terms.setdefault(term, f"t{len(self.terms)}")
-        places = [(term, k) for k in term.head.operand_positions]
+        where = matched(term)
+        assert where is not None
+        places = [(term, k) for k in range(len(where.operands))]
         if places[0] not in self.facts:
             for place in places:
                 self.facts[place] = f"f{len(self.facts)}"
-            columns = [*(self.pattern(argument) for argument in term.arguments), name]
+            columns = [*(self.pattern(argument) for argument in where.arguments), name]
             columns += [self.facts[place] for place in places]
-            self.conditions.append(f"(known_{term.head.name} {' '.join(columns)})")
+            self.conditions.append(f"({where.relation.name} {' '.join(columns)})")
         return name
 
     def named(self, expression: Expression) -> str:
@@ -134,9 +138,13 @@ class _Rule:
         elif isinstance(condition, Expression) and isinstance(condition.head, HostFunction):
             self._holds(condition, True)
         elif isinstance(condition, Expression):
-            text = self.pattern(condition)
-            unit = condition.sort.kind == "unit"
-            self.conditions.append(text if unit else f"(= c{len(self.conditions)} {text})")
+            text, name = self.pattern(condition), f"c{len(self.conditions)}"
+            if condition.sort.kind == "unit":
+                self.conditions.append(text)
+                return
+            self.conditions.append(f"(= {name} {text})")
+            if condition.head.merge is None:
+                self.terms.setdefault(condition, name)
         else:
             raise LawError(f"{condition!r} is no condition")
 
@@ -228,7 +236,8 @@ def rule_text(
     stamp = None if of_law else _stamp(kept)
     kept = kept if stamp is None else (*kept, stamp)
     actions = tuple(actions)
-    made = _Rule(companions(kept, actions), stamps_shorthands=of_law or stamp is not None)
+    facts, lists = companions(kept, actions), terms_of_lists(kept)
+    made = _Rule(facts, lists, stamps_shorthands=of_law or stamp is not None)
     for condition in kept:
         if isinstance(condition, Equals):
             made.name(condition)

@@ -6,24 +6,71 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from egraph_opt.operators.expressions import Function, Merge, Sort, declare, declared_functions, signature
+from egraph_opt.operators.expressions import (
+    OPERANDS,
+    Function,
+    Merge,
+    Sort,
+    declare,
+    declared_functions,
+    signature,
+)
+
+Parameters = tuple[tuple[str, Sort], ...]
+
+
+LISTED = (1, 2)
+"""So many operands in a list there are relations of with the facts of each.
+
+Laws ask for longer lists so seldom that filling their relation takes as long as the joins that it saves.
+"""
 
 
 def declare_known(function: Function) -> None:
-    """Declare the relation of a function's terms with the facts of their operands.
+    """Declare the relations of a function's terms with the facts of their operands.
 
-    Its columns are the function's parameters, the term's class, and a fact for each operand.  The analysis
-    fills it; facts that have been refined since stay in it.  See `egraph.companions` for what it serves.
+    Their columns are the function's parameters, the term's class, and a fact for each operand; where a list
+    of operands has so many (`LISTED`), these take its place.  The analysis fills them; facts that have been
+    refined since stay there.  See `egraph.companions` for what they serve.
     """
-    facts = [(f"fact_{k}", Sort("object")) for k in function.operand_positions]
-    if facts:
-        parameters = (*function.parameters, ("whole", function.result), *facts)
-        declare(Function(f"known_{function.name}", parameters, Sort("unit")))
+    if function.operand_positions:
+        _declare_relation(function, f"known_{function.name}", function.parameters)
+    if place_of_list(function) is not None:
+        for count in LISTED:
+            _declare_relation(function, f"known_{function.name}_of_{count}", parameters_of(function, count))
 
 
-def known_with_facts(function: Function) -> Function | None:
-    """The relation of a function's terms with the facts of their operands, where there is one."""
-    return declared_functions.get(f"known_{function.name}")
+def _declare_relation(function: Function, name: str, parameters: Parameters) -> None:
+    operands = [name for name, sort in parameters if sort.kind in OPERANDS]
+    facts = [(f"fact_of_{name}", Sort("object")) for name in operands]
+    declare(Function(name, (*parameters, ("whole", function.result), *facts), Sort("unit")))
+
+
+def place_of_list(function: Function) -> int | None:
+    """Which parameter is the list of operands; None where there is none, or several."""
+    places = [k for k, (_, sort) in enumerate(function.parameters) if sort.kind == "tensors"]
+    return places[0] if len(places) == 1 else None
+
+
+def parameters_of(function: Function, count: int) -> Parameters:
+    """The parameters of a function with so many operands in place of the list."""
+    place = place_of_list(function)
+    assert place is not None
+    name, before, behind = (
+        function.parameters[place][0],
+        function.parameters[:place],
+        function.parameters[place + 1 :],
+    )
+    return (*before, *((f"{name}_{k}", Sort("tensor")) for k in range(count)), *behind)
+
+
+def known_with_facts(function: Function, listed: int | None = None) -> Function | None:
+    """The relation of a function's terms with the facts of their operands, where there is one.
+
+    Args:
+        listed: how many operands there are in the list, which are columns by themselves.
+    """
+    return declared_functions.get(f"known_{function.name}" + ("" if listed is None else f"_of_{listed}"))
 
 
 def table(*, merge: Merge = "first") -> Callable[[Callable[..., Any]], Function]:

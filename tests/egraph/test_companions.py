@@ -13,12 +13,12 @@ from egraph_opt.laws import eq, hosted, rewrite, rule, union
 from egraph_opt.laws.selection import select
 from egraph_opt.laws.sides import statement_rules
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators import reshape
+from egraph_opt.operators import concat, reshape
 from egraph_opt.operators.elementwise import relu
 from egraph_opt.operators.expressions import Sort, Tensor, functions, variable
 from egraph_opt.operators.sorts import Dims
 from egraph_opt.operators.tables import known_with_facts
-from egraph_opt.operators.terms import FACTS_OF
+from egraph_opt.operators.terms import FACTS_OF, cons, nil
 from egraph_opt.pipeline import saturate
 
 
@@ -43,7 +43,7 @@ def text_of(statement: Equality | Rule) -> str:
 def test_facts_of_operands_come_along_with_the_first_term_that_has_them() -> None:
     total: Tensor = X + Y
     found = companions((eq(Z, total * X), are_static(X, Y), are_static(Z, total)), ())
-    assert found == {X: (total * X, 2), Y: (total, 2), total: (total * X, 1)}
+    assert found == {X: (total * X, 1), Y: (total, 1), total: (total * X, 0)}
 
 
 def test_no_table_of_facts_is_joined_for_an_operand() -> None:
@@ -55,6 +55,33 @@ def test_no_table_of_facts_is_joined_for_an_operand() -> None:
 def test_what_only_an_action_asks_for_comes_along_as_well() -> None:
     text = text_of(rewrite(relu(relu(X)), reshape(relu(X), dims_of(X)), because=""))
     assert "(fact " not in text and "(known_unary " in text
+
+
+def test_lists_are_not_joined_for_two_operands_that_are_written_out() -> None:
+    pair = concat(cons(X, cons(Y, nil())), 1)
+    text = text_of(rule(eq(Z, pair), are_static(X, Y), then=union(Z, Y)))
+    assert "(cons " not in text and "(fact " not in text
+    assert "(known_concat_of_2 _x _y (py-object" in text
+
+
+def test_lists_of_any_length_are_matched_as_they_are() -> None:
+    rest = variable("rest", Sort("tensors"))
+    for operands in (cons(X, rest), cons(X, cons(Y, cons(Z, nil())))):
+        text = text_of(rule(eq(Z, concat(operands, 1)), then=union(Z, Y)))
+        assert "(cons " in text and "_of_" not in text
+
+
+def test_a_relation_of_listed_operands_is_filled_where_a_rule_matches_in_it() -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x, float[2, 3] z) => (float[6, 2] y) {
+        c = Concat <axis = 1> (x, z) y = Transpose <perm = [1, 0]> (c) }"""
+    )
+    region = saturate(model, rewrites=[]).region
+    assert region is not None
+    for chosen, rows in (("transpose.through_concat_of_two", 1), ("concat.single", 0)):
+        engine = Engine(select([chosen]))
+        engine.load(region.lowered, {})
+        assert len(engine.tables().get("known_concat_of_2", ())) == rows
 
 
 def test_a_term_that_no_operator_takes_has_its_fact_looked_up() -> None:

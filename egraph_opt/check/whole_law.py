@@ -148,7 +148,7 @@ def check_law(
     if report.seen_once and not partial:
         raise LawRefusedError(
             f"{place_of(law)}: {law.key}: it was tried at one size only, where {report.seen_once}; write"
-            " another example (`examples=`) of other sizes, where a count is no width, and a half no pair"
+            " another example (`examples=`) in which dims have other sizes, each one of its own"
         )
     return report
 

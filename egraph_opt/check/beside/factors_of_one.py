@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+import numpy as np
+import onnx_ir as ir
+
 from egraph_opt.check.beside.changing import with_roots
 from egraph_opt.check.beside.followed_sizes import with_dims_of
 from egraph_opt.check.beside.variants import dims_of, of_dims, with_input
@@ -25,8 +28,11 @@ from egraph_opt.operators.expressions import Expression, constant, parts
 TIMES = (2, 3)
 """What a dim of 1 becomes."""
 
-MOST_VIEWS, MOST_WAYS = 4, 24
+MOST_VIEWS, MOST_WAYS = 6, 24
 """Views in a row, and ways in which they can be longer, that are looked at."""
+
+LARGER = 0.25
+"""By which part of themselves elements are larger where they begin again: copies would hide a change."""
 
 OF_A_SYMBOL = 1009
 """What a symbol counts as, which is no factor of anything else."""
@@ -50,28 +56,68 @@ class LongerViews:
 
 
 def with_factors_of_one(example: Example) -> Iterator[Example]:
-    """Each axis of an input two and three times as long, where a dim of 1 of a view becomes so long."""
+    """Each axis of an operand, alone and in all that are alike, two and three times as long, where a dim of 1
+    of a view becomes so long."""
     found = {node for node in nodes_of(example) if node.head.name == "reshape"}
     views = sorted(found, key=lambda view: (sum(1 for _ in parts(view)), repr(view)))
-    if not views or not any(1 in _dims(view) for view in views):
+    if not any(1 in _dims(view) for view in views):
         return
-    for place, value in enumerate(example.operands.values):
-        own = [view for view in views if leaf(place) in parts(view)]
-        if value.const_value is not None or not 0 < len(own) <= MOST_VIEWS:
+    for places, axis, size in _axes(example):
+        leaves = {leaf(place) for place in places}
+        own = [view for view in views if not leaves.isdisjoint(parts(view))]
+        if not 0 < len(own) <= MOST_VIEWS:
             continue
-        dims = dims_of(value)
-        for axis, size in enumerate(dims):
-            for times in TIMES if isinstance(size, int) and size > 0 else ():
-                longer = with_input(example, value, (*dims[:axis], times * size, *dims[axis + 1 :]))
-                sizes = {size: times * size} if size > 1 else {}
-                for ways in _ways(example, longer, own, LongerViews(sizes=sizes)):
-                    yield from _followed(longer, place, ways)
+        for times in TIMES:
+            longer = example
+            for place in places:
+                longer = _with_longer(longer, place, min(axis, _rank(example, place) - 1), times * size)
+            begin = LongerViews(sizes={size: times * size} if size > 1 else {})
+            for way in _ways(example, longer, own, begin):
+                yield from _followed(longer, places, way)
+
+
+def _axes(example: Example) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Operands, one of their axes and how long that is: each alone, then those of one shape, with rows that
+    are as long, as biases are."""
+    shapes = [_shape(value) for value in example.operands.values]
+    for place, shape in enumerate(shapes):
+        for axis, size in enumerate(shape):
+            if not isinstance(size, int) or size < 1:
+                continue
+            yield (place,), axis, size
+            alike = tuple(k for k, other in enumerate(shapes) if other in (shape, (size,)))
+            if len(alike) > 1 and len(shape) > 1 and place == shapes.index(shape):
+                yield alike, axis, size
+
+
+def _shape(value: ir.Value) -> Dims:
+    """Of an input, or of a constant of floats; of other constants, which are orders or bounds, nothing."""
+    is_other = value.const_value is not None and not value.const_value.dtype.is_floating_point()
+    return () if is_other else dims_of(value)
+
+
+def _rank(example: Example, place: int) -> int:
+    return len(dims_of(example.operands.values[place]))
+
+
+def _with_longer(example: Example, place: int, axis: int, size: int) -> Example:
+    """An operand with a longer axis; elements of a constant begin again, larger each time."""
+    value = example.operands.values[place]
+    dims = dims_of(value)
+    longer = (*dims[:axis], size, *dims[axis + 1 :])
+    if value.const_value is None:
+        return with_input(example, value, longer)
+    array = value.const_value.numpy()
+    shares = 1 + LARGER * (np.arange(size) // max(array.shape[axis], 1))
+    shares = shares.reshape(-1, *(1,) * (array.ndim - 1 - axis))
+    made = (of_dims(array, longer) * shares).astype(array.dtype)
+    return replace(example, operands=example.operands.with_constant(place, made))
 
 
 def _ways(
     example: Example, longer: Example, views: Sequence[Expression], begin: LongerViews
 ) -> list[LongerViews]:
-    """How views may hold what an input has more, one after the other, where one of 1 becomes longer."""
+    """How views may hold what operands have more, one after the other, where one of 1 becomes longer."""
     ways, before, beyond = [begin], _Shapes(example), _Shapes(longer)
     for view in views:
         old = before.of(view.arguments[0])
@@ -110,8 +156,11 @@ def _with_view(
     if len(changed) != 1 or not all(isinstance(shape[changed[0]], int) for shape in (old, new)):
         return
     times, dims = new[changed[0]] // old[changed[0]], _dims(view)
+    alike = [made for other, made in way.dims.items() if other.arguments[1] == view.arguments[1]]
     for k in _beside(old, changed[0], dims):
         made = constant((*dims[:k], dims[k] * times, *dims[k + 1 :]), view.arguments[1].sort)
+        if alike and made not in alike:
+            continue  # views of several operands that are alike stay so
         sizes = {dims[k]: dims[k] * times} if dims[k] > 1 else {}
         raised = way.raised or dims[k] == 1
         yield replace(way, dims={**way.dims, view: made}, sizes={**way.sizes, **sizes}, raised=raised)
@@ -136,21 +185,15 @@ def _dims(view: Expression) -> Dims:
     return tuple(view.arguments[1].head.value)
 
 
-def _followed(longer: Example, place: int, way: LongerViews) -> Iterator[Example]:
+def _followed(longer: Example, places: Sequence[int], way: LongerViews) -> Iterator[Example]:
     """The same term with these views, where it is well-typed, else with an axis of another operand longer."""
     made = with_roots(longer, (with_dims_of(term, way.dims) for term in roots_of(longer)))
     if lowered_if_typed(made):
         yield made
         return
-    for other, value in enumerate(longer.operands.values):
-        for axis, size in enumerate(dims_of(value) if other != place else ()):
-            if size not in way.sizes or size == 1:
-                continue
-            dims = (*dims_of(value)[:axis], way.sizes[size], *dims_of(value)[axis + 1 :])
-            if value.const_value is None:
-                wider = with_input(made, value, dims)
-            else:
-                array = of_dims(value.const_value.numpy(), dims)
-                wider = replace(made, operands=made.operands.with_constant(other, array))
-            if lowered_if_typed(wider):
-                yield wider
+    for place, value in enumerate(longer.operands.values):
+        for axis, size in enumerate(_shape(value) if place not in places else ()):
+            if size in way.sizes:
+                wider = _with_longer(made, place, axis, way.sizes[size])
+                if lowered_if_typed(wider):
+                    yield wider

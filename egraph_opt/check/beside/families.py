@@ -102,13 +102,13 @@ RELATED = (
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
     *(with_continued_patterns, with_scaled_lengths),
     *(with_points_for_axes, with_uneven_windows, with_turned_axes),
-    *(with_optional_operands, with_factors_of_one),
+    with_factors_of_one,
 )
 """What changes in several things at once."""
 
 OF_ALL = (
     *(with_newer_settings, with_sizes_in_proportion, with_ends_that_follow),
-    *(with_few_pixels, with_other_scales),
+    *(with_few_pixels, with_other_scales, with_optional_operands),
 )
 """The same, also beside examples of operators that are particular about sizes."""
 

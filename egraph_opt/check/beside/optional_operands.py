@@ -67,7 +67,7 @@ def _of_gemm(node: Expression, facts: Facts, number: int) -> list[Dims]:
     (a, b), settings = (fact.shape for fact in facts[:2]), node.arguments[-1].head.value
     if a is None or b is None or len(a) != 2 or len(b) != 2:
         return []
-    rows, columns = a[settings.trans_a], b[1 - settings.trans_b]
+    rows, columns = a[bool(settings.trans_a)], b[not settings.trans_b]
     return [(columns,), (rows, columns)]
 
 
@@ -164,7 +164,8 @@ def with_optional_operands(example: Example) -> Iterator[Example]:
         yield from (given(example, place, shape) for shape in place.shapes() if _is_known(place, shape))
     for kinds in ({kind} for kind in dict.fromkeys(place.kind for place in absent)):
         yield _all_given(example, kinds)
-    yield from (_all_given(example, set(OPTIONAL), at_run_time=later) for later in (False, True))
+    for later in (False, True) if absent else ():
+        yield _all_given(example, set(OPTIONAL), at_run_time=later)
     present = [place for place in places if not place.is_absent]
     for place in present:
         other = with_operand(place.node, place.number, none())

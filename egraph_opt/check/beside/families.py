@@ -22,6 +22,7 @@ from egraph_opt.check.beside.cast_targets import with_other_targets
 from egraph_opt.check.beside.continued_patterns import with_continued_patterns
 from egraph_opt.check.beside.crossed import with_crossed_operands
 from egraph_opt.check.beside.equal_views import with_equal_views
+from egraph_opt.check.beside.factors_of_one import with_factors_of_one
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
@@ -37,6 +38,7 @@ from egraph_opt.check.beside.numbers_by_type import (
     with_numbers_beyond_halves,
     with_numbers_without_inverse,
 )
+from egraph_opt.check.beside.optional_operands import with_optional_operands
 from egraph_opt.check.beside.orders import with_other_orders
 from egraph_opt.check.beside.other_attributes import PICKY, Made
 from egraph_opt.check.beside.other_bytes import with_other_bytes
@@ -100,12 +102,13 @@ RELATED = (
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
     *(with_continued_patterns, with_scaled_lengths),
     *(with_points_for_axes, with_uneven_windows, with_turned_axes),
+    with_factors_of_one,
 )
 """What changes in several things at once."""
 
 OF_ALL = (
     *(with_newer_settings, with_sizes_in_proportion, with_ends_that_follow),
-    *(with_few_pixels, with_other_scales),
+    *(with_few_pixels, with_other_scales, with_optional_operands),
 )
 """The same, also beside examples of operators that are particular about sizes."""
 

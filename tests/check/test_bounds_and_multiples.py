@@ -8,13 +8,25 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.check.beside.at_run_time import with_several_at_run_time
+from egraph_opt.check.beside.continued_patterns import with_continued_patterns
 from egraph_opt.check.beside.moved_axes import with_moved_axes
 from egraph_opt.check.beside.multiples import with_multiples
 from egraph_opt.check.beside.variants import arrays_of, dims_of
 from egraph_opt.laws import Operands
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.law import Example
-from egraph_opt.operators import binary, concat, dequantize, pad, quantize, slice_, transpose, unary
+from egraph_opt.operators import (
+    binary,
+    concat,
+    dequantize,
+    gather,
+    pad,
+    quantize,
+    reshape,
+    slice_,
+    transpose,
+    unary,
+)
 from egraph_opt.operators.terms import listed
 
 
@@ -81,3 +93,10 @@ def test_all_constants_are_known_later_and_so_are_two_equal_ones() -> None:
     assert {1, 2} in known, "the scale, in each operator an input of its own"
     assert max(inputs) == 5, "all, with two scales"
     assert (0.5, 3, 3, None, 1.5) in map(_splats, with_several_at_run_time(given)), "two scales"
+
+
+def test_a_pattern_that_ends_below_zero_is_no_length() -> None:
+    g = _operands()
+    x = reshape(g.input((2, 6)), (4, 3))
+    given = g.fires(gather(x, g.constant(np.array([[-2], [-1]])), 0))
+    assert list(with_continued_patterns(given))

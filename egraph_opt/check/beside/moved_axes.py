@@ -108,13 +108,13 @@ def _with_first(example: Example, rank: int) -> Example:
 
 
 def _with_other_bounds(example: Example) -> Iterator[Example]:
-    """Bounds of first cuts that count the first axis, as in what is joined; and each cut as long as the axis
-    of its place."""
+    """Bounds of first cuts that count the first axis, as in what is joined, or its elements, as in parts of
+    it; and each cut as long as the axis of its place."""
     cuts = [node.arguments[1].head.value for node in nodes_of(example) if node.head.name == "slice_"]
-    bounds = {bound for (_, start, end, _), *_ in filter(None, cuts) for bound in (start, end or 0)}
-    counted = {bound: SIZE * k for k, bound in enumerate(sorted(bounds | {0}))}
+    bounds = sorted({0, *(n or 0 for (_, start, end, _), *_ in filter(None, cuts) for n in (start, end))})
     dims = max((dims_of(value) for value in example.operands.values), key=len)
-    for change in (partial(_counted, counted=counted), partial(_as_wide, dims=dims)):
+    counted = [{bound: unit * k for k, bound in enumerate(bounds)} for unit in (SIZE, 1)]
+    for change in (*(partial(_counted, counted=each) for each in counted), partial(_as_wide, dims=dims)):
         yield replace(example, term=transformed(example.term, partial(_with_cuts, change=change)))
 
 

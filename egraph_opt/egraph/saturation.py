@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from egraph_opt.egraph.admission import admission_of_thread
 from egraph_opt.egraph.engine import Engine
@@ -18,10 +21,13 @@ from egraph_opt.egraph.scheduling import CHAINED, FEW, MULTIPLIED, BackOff, Pace
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
+from egraph_opt.facts.fact import CLASH, Fact, meet
 from egraph_opt.graph.process_memory import UNLIMITED, MemoryBudget
+from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.checking import denied_functions, host_functions
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.operators.host import HostFunction, calls
+from egraph_opt.operators.typing import infer_operator
 
 OVERSHOOT = 10_000
 """E-nodes that a run may write beyond twice the limit.
@@ -129,7 +135,7 @@ def saturate_terms(
             offending = _offending_law(lowered, laws, target_limits, nodes, rounds)
         suspects = {offending} if offending else _suspects(snapshot, clashes)
         named = ", ".join(sorted(suspects)) or ORIGINAL
-        message = _describe(snapshot, clashes[0])
+        message = _describe(snapshot, lowered, clashes[0])
         text = f"{named}: types contradict each other in one class: {message}"
         text += "".join([f", at {where(entry.function)}" for entry in laws if entry.key in suspects][:1])
         if strict or not suspects:
@@ -328,13 +334,40 @@ def _suspects(snapshot: Snapshot, clashes: list[int]) -> set[str]:
     return {snapshot.laws[k - 1] for k in made}
 
 
-def _describe(snapshot: Snapshot, clash: int) -> str:
+def _describe(snapshot: Snapshot, lowered: Lowered, clash: int) -> str:
+    """The e-nodes of a class with their types, of which two that contradict each other are named first."""
+    nodes = [k for k in range(snapshot.n_nodes) if int(snapshot.node_class[k]) == clash]
+    types = {k: known for k in nodes if (known := _type_of(snapshot, lowered, k)) is not None}
+    pairs = ((a, b) for a, b in combinations(types, 2) if meet(types[a], types[b]).dtype == CLASH.dtype)
+    first = next(pairs, ())
+    both = " and ".join(_type_text(types[k]) for k in first)
     parts = []
-    for k in range(snapshot.n_nodes):
-        if int(snapshot.node_class[k]) == clash:
-            types = [snapshot.facts[c] for c in snapshot.children(k)]
-            made = int(snapshot.made_by[k])
-            maker = snapshot.laws[made - 1] if made else "the original"
-            shapes = ", ".join(str(t.shape) for t in types)
-            parts.append(f"{snapshot.operator[k]}{snapshot.attributes[k]} of {shapes} (by {maker})")
-    return "; ".join(parts[:4])
+    for k in sorted(nodes, key=lambda k: k not in first)[:4]:
+        made = int(snapshot.made_by[k])
+        maker = snapshot.laws[made - 1] if made else "the original"
+        shapes = ", ".join(str(snapshot.facts[c].shape) for c in snapshot.children(k))
+        shapes = f" of {shapes}" if shapes else ""
+        own = f" is {_type_text(types[k])}" if k in types else ""
+        parts.append(f"{snapshot.operator[k]}{snapshot.attributes[k]}{shapes}{own} (by {maker})")
+    return ": ".join(filter(None, (both, "; ".join(parts))))
+
+
+def _type_of(snapshot: Snapshot, lowered: Lowered, node: int) -> Fact | None:
+    """The type that an e-node has by itself, as the graph has it or by its operands; None where that is not
+    known."""
+    known = [lowered.facts[term] for term in np.flatnonzero(snapshot.term_node == node).tolist()]
+    operands = tuple(snapshot.facts[c] for c in snapshot.children(node))
+    try:
+        found = (
+            known[0]
+            if known
+            else infer_operator(snapshot.operator[node], lowered.opset, snapshot.attributes[node], operands)
+        )
+    except Exception:  # operands that do not suit an operator make inference fail in many ways
+        return None
+    return found.without_data() if isinstance(found, Fact) and found.dtype > 0 else None
+
+
+def _type_text(known: Fact) -> str:
+    dims = "?" if known.shape is None else ", ".join("?" if d is None else str(d) for d in known.shape)
+    return f"{ir.DataType(known.dtype).name.lower()}[{dims}]"

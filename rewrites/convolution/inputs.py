@@ -96,7 +96,7 @@ def shifts(c: Fact, window: ConvWindow) -> bool:
 def is_scale_below_shift(s: Fact, c: Fact, window: ConvWindow) -> bool:
     """c / s is known not to overflow, and c is not taken in by the Conv, which pads."""
     scales, shifts = known_elements(s), known_elements(c)
-    if scales is None or shifts is None or not any(window.pads) or not is_scale(s):
+    if not scales or not shifts or not any(window.pads) or not is_scale(s):
         return False
     safe = all(abs(v) >= SMALLEST[s.dtype] for v in scales)
     return safe and max(map(abs, shifts)) <= LARGEST[s.dtype] * min(1.0, min(map(abs, scales)))

@@ -77,7 +77,7 @@ def root_of_mean_square(x: Tensor, a: Axes, k: Flag):
 def has_root(c: Fact) -> bool:
     """A constant scale of which all elements are positive normal numbers."""
     known = elements_beside_zero(c)
-    return known is not None and is_scale.function(c) and min(known) >= SMALLEST[c.dtype]
+    return bool(known and is_scale.function(c) and min(known) >= SMALLEST[c.dtype])
 
 
 def _root_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -153,6 +154,18 @@ def test_a_snapshot_that_a_limit_cut_short_is_as_good_as_any() -> None:
 def test_strict_names_a_law_of_contradicting_types(function: Callable[..., Any]) -> None:
     with pytest.raises(UnsoundLawError, match=f"testing.{function.__name__}"):
         saturated(WIDE, *select(["elementwise"]), test_law(function))
+
+
+@pytest.mark.parametrize("function", [forgets_to_transpose, forgets_to_transpose_a_sum])
+def test_both_types_that_contradict_each_other_are_named(function: Callable[..., Any]) -> None:
+    text = """(float[2, 3] x, float[2, 3] z) => (float[3, 2] y) {
+        s = Add (x, z) y = Transpose <perm = [1, 0]> (s)
+    }"""
+    with pytest.raises(UnsoundLawError) as error:
+        saturated(text, test_law(function))
+    types = "float\\[(2, 3|3, 2)\\]"
+    found = re.search(f"in one class: {types} and {types}: ", str(error.value))
+    assert found and found[1] != found[2]
 
 
 @pytest.mark.parametrize("function", [forgets_to_transpose, forgets_to_transpose_a_sum])

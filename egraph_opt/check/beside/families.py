@@ -15,7 +15,7 @@ from egraph_opt.check.beside.along_other_axes import (
     with_padded_windows,
 )
 from egraph_opt.check.beside.around_images import with_gaps_in_windows, with_windows_around_images
-from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
+from egraph_opt.check.beside.at_run_time import with_operands_at_run_time, with_several_at_run_time
 from egraph_opt.check.beside.both_directions import with_both_directions
 from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.cast_targets import with_other_targets
@@ -30,6 +30,8 @@ from egraph_opt.check.beside.magnitudes import with_other_magnitudes
 from egraph_opt.check.beside.more_copies import with_copies_along_another_axis, with_more_copies
 from egraph_opt.check.beside.more_groups import with_more_groups
 from egraph_opt.check.beside.more_ones import with_more_ones
+from egraph_opt.check.beside.moved_axes import with_moved_axes
+from egraph_opt.check.beside.multiples import with_multiples
 from egraph_opt.check.beside.named_attributes import with_named_attributes
 from egraph_opt.check.beside.neighbours import neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
@@ -102,7 +104,7 @@ RELATED = (
     *(with_windows_seen_from_behind, with_other_rotations, with_numbers_without_inverse),
     *(with_continued_patterns, with_scaled_lengths),
     *(with_points_for_axes, with_uneven_windows, with_turned_axes),
-    with_factors_of_one,
+    *(with_factors_of_one, with_moved_axes, with_several_at_run_time, with_multiples),
 )
 """What changes in several things at once."""
 
@@ -112,7 +114,14 @@ OF_ALL = (
 )
 """The same, also beside examples of operators that are particular about sizes."""
 
-FEWER = {with_structures: 64, with_uneven_halves: 48, with_uneven_windows: 48, with_turned_axes: 12}
+FEWER = {
+    with_structures: 64,
+    with_uneven_halves: 48,
+    with_uneven_windows: 48,
+    with_turned_axes: 12,
+    with_moved_axes: 16,
+    with_several_at_run_time: 16,
+}
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
 laws about slices all halves fire."""
 

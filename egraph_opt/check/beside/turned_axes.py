@@ -33,10 +33,10 @@ def with_turned_axes(example: Example) -> Iterator[Example]:
     fewer = any(0 < own < rank for own in ranks)
     for pair in combinations(range(rank), 2):
         for least in (rank, 1) if fewer else (rank,):
-            yield _turned(example, rank, pair, least)
+            yield with_exchanged_axes(example, rank, pair, least)
 
 
-def _turned(example: Example, rank: int, pair: tuple[int, int], least: int) -> Example:
+def with_exchanged_axes(example: Example, rank: int, pair: tuple[int, int], least: int) -> Example:
     """Two axes exchanged in operands of so many axes at least, which get those that they lack in front."""
     order = _exchanged(tuple(range(rank)), pair)
 

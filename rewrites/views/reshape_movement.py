@@ -18,7 +18,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape, where
@@ -47,7 +47,15 @@ def may_stand(op: str, side: int) -> bool:
     return op != "PRelu" or side == 0
 
 
-@law("reshape", numerics="bitwise", kind="move", uses=(either_side,))
+def _partners(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for number in (g.input(()), g.constant(np.float32(2))):
+        yield g.fires(reshape(g.input((2, 6)), (3, 4)) * number)
+        yield g.near_miss(binary("PRelu", number, reshape(g.input((1,)), ())), why="a slope has more axes")
+    yield g.near_miss(reshape(g.input((2, 6)), (3, 4)) + g.random(4), why="the view splits the axis of y")
+
+
+@law("reshape", numerics="bitwise", kind="move", uses=(either_side,), examples=_partners)
 def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     """Reshape(x) op y = Reshape(x op y) where the view leaves y's axes as they are
 
@@ -92,12 +100,21 @@ def hidden_ones(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     yield rewrite(z, beside(op, x, y, i), is_hidden(op, i, x, dims, y), because="forgets the dims")
 
 
+def _constants(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    yield g.fires(reshape(g.input(("N", 4, 6)), ("N", 4, 2, 3)) * g.random(4, 1, 1))
+    yield g.fires(g.random(1, 8, 1) - reshape(g.input(("N", 8)), ("N", 8, 1)))
+    slope, c = reshape(g.input((1,)), ()), g.constant(np.float32(-2))
+    yield g.near_miss(binary("PRelu", c, slope), why="a slope has more axes")
+
+
 @law(
     "reshape",
     numerics="bitwise",
     kind="move",
     source="Ascend auto-optimizer, Conv1d2Conv2d",
     uses=(either_side, standing),
+    examples=_constants,
 )
 def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims, i: Int):
     """Reshape(x) op c = Reshape(x op Reshape'(c)) for a constant c"""
@@ -105,7 +122,7 @@ def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims, i: Int):
     z = beside(op, reshape(x, dims), c, i)
     moved = reshape(beside(op, x, before, i), known_dims(z))
     demand = guard(stands(op, reshape(x, dims), c))
-    yield rewrite(z, moved, demand, may_stand(op, i), because=_ONE_WAY)
+    yield rewrite(z, moved, demand, kernel(may_stand(op, i)), because=_ONE_WAY)
 
 
 @law("reshape", numerics="bitwise", kind="move", source="Ascend auto-optimizer, Conv1d2Conv2d; TASO")

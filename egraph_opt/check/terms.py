@@ -16,7 +16,7 @@ from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import Expression
-from egraph_opt.operators.terms import cons
+from egraph_opt.operators.terms import unlisted
 from egraph_opt.operators.typing import infer_operator
 
 UNSHOWN = FOUR_BITS | (ALL_FLOATS - KERNEL_FLOATS) | {TensorProto.FLOAT8E8M0}
@@ -60,11 +60,7 @@ class Builder:
         return self.index[term]
 
     def list_of(self, expression: Any) -> tuple[int, ...]:
-        items = []
-        while expression.head is cons:
-            first, expression = expression.arguments
-            items.append(self.term(first))
-        return tuple(items)
+        return tuple(map(self.term, unlisted(expression)[0]))
 
     def term(self, expression: Any) -> int:
         """The index of an expression (examples are small, so this descends into them)."""

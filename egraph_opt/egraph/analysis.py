@@ -16,8 +16,8 @@ from egraph_opt.operators.declaration import Operator, operator_named, operators
 from egraph_opt.operators.expressions import Function, Sort, functions, variable
 from egraph_opt.operators.expressions import declare as declare_function
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.tables import LISTED, known_with_facts, place_of_list
-from egraph_opt.operators.terms import FACTS_OF, append, cons, fact, facts, nil, opset
+from egraph_opt.operators.tables import LISTED, known_with_facts, place_of_list, with_listed
+from egraph_opt.operators.terms import FACTS_OF, append, cons, fact, facts, listed, nil, opset
 from egraph_opt.operators.typing import infer_operator
 
 
@@ -147,13 +147,10 @@ def _rule_of_list(function: Function, relation: Function, count: int) -> Rule:
     whole, variables, facts_of = _term(function)
     items = [_variable(f"item_{k}", "tensor") for k in range(count)]
     picked = [_variable(f"fact_of_item_{k}", "object") for k in range(count)]
-    listed = nil()
-    for item in reversed(items):
-        listed = cons(item, listed)
-    facts = [one for k, known_fact in facts_of.items() for one in (picked if k == place else [known_fact])]
+    facts = with_listed(list(facts_of.values()), list(facts_of).index(place), picked)
     return rule(
         known(*variables, whole, *facts_of.values()),
-        eq(variables[place], listed),
+        eq(variables[place], listed(*items)),
         *(eq(one, pick(facts_of[place], k)) for k, one in enumerate(picked)),
-        then=relation(*variables[:place], *items, *variables[place + 1 :], whole, *facts),
+        then=relation(*with_listed(variables, place, items), whole, *facts),
     )

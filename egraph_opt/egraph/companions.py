@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.operators.expressions import OPERANDS, Expression, Function, parts
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.operators.tables import known_with_facts, place_of_list
-from egraph_opt.operators.terms import FACTS_OF, cons, nil
+from egraph_opt.operators.tables import known_with_facts, place_of_list, with_listed
+from egraph_opt.operators.terms import FACTS_OF, nil, unlisted
 
 Companions = dict[Expression, tuple[Expression, int]]
 """By operand the term that its fact comes along with, and which of that term's operands it is."""
@@ -45,24 +45,13 @@ def matched(term: Expression) -> Matched | None:
     if not isinstance(term.head, Function):
         return None
     place = place_of_list(term.head)
-    items = None if place is None else _items(term.arguments[place])
-    if place is not None and items:
-        relation = known_with_facts(term.head, len(items))
+    if place is not None:
+        items, rest = unlisted(term.arguments[place])
+        relation = known_with_facts(term.head, len(items)) if rest.head is nil else None
         if relation is not None:
-            return Matched(
-                relation, (*term.arguments[:place], *items, *term.arguments[place + 1 :]), listed=True
-            )
+            return Matched(relation, with_listed(term.arguments, place, items), listed=True)
     relation = known_with_facts(term.head)
     return None if relation is None else Matched(relation, term.arguments, listed=False)
-
-
-def _items(expression: Expression) -> list[Expression] | None:
-    """What is in a list that is written to its end."""
-    items: list[Expression] = []
-    while expression.head is cons:
-        items.append(expression.arguments[0])
-        expression = expression.arguments[1]
-    return items if expression.head is nil else None
 
 
 def companions(conditions: Iterable[Any], actions: Iterable[Any]) -> Companions:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from egraph_opt.operators.expressions import (
     OPERANDS,
@@ -17,7 +17,7 @@ from egraph_opt.operators.expressions import (
 )
 
 Parameters = tuple[tuple[str, Sort], ...]
-
+T = TypeVar("T")
 
 LISTED = (1, 2)
 """So many operands in a list there are relations of with the facts of each.
@@ -56,12 +56,14 @@ def parameters_of(function: Function, count: int) -> Parameters:
     """The parameters of a function with so many operands in place of the list."""
     place = place_of_list(function)
     assert place is not None
-    name, before, behind = (
-        function.parameters[place][0],
-        function.parameters[:place],
-        function.parameters[place + 1 :],
-    )
-    return (*before, *((f"{name}_{k}", Sort("tensor")) for k in range(count)), *behind)
+    name, _ = function.parameters[place]
+    items = [(f"{name}_{k}", Sort("tensor")) for k in range(count)]
+    return with_listed(function.parameters, place, items)
+
+
+def with_listed(whole: Sequence[T], place: int, items: Iterable[T]) -> tuple[T, ...]:
+    """What belongs to the operands of a list, in place of what belongs to the list."""
+    return (*whole[:place], *items, *whole[place + 1 :])
 
 
 def known_with_facts(function: Function, listed: int | None = None) -> Function | None:

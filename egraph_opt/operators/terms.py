@@ -106,6 +106,15 @@ def listed(*items: Any) -> Tensors:
     return answer
 
 
+def unlisted(whole: Expression) -> tuple[list[Expression], Expression]:
+    """What a list begins with, and what is behind that: `nil`, or a list that is not written out."""
+    items: list[Expression] = []
+    while whole.head is cons:
+        item, whole = whole.arguments
+        items.append(item)
+    return items, whole
+
+
 __all__ = [
     "FACTS_OF",
     "LIMITS",
@@ -129,4 +138,5 @@ __all__ = [
     "nil",
     "node",
     "opset",
+    "unlisted",
 ]

@@ -21,7 +21,7 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf, none
 from egraph_opt.operators.expressions import Expression, constant
 from egraph_opt.operators.recurrent import GATES, RecurrentLayer
-from egraph_opt.operators.terms import listed
+from egraph_opt.operators.terms import listed, unlisted
 
 LAYER = 5
 """Where the attributes of a layer are among its arguments."""
@@ -115,11 +115,7 @@ def with_layer(example: Example, node: Expression, kind: str, settings: dict[str
 
 def items_of(whole: Expression) -> list[Expression]:
     """What a list of operands consists of."""
-    found = []
-    while whole.head.name == "cons":
-        item, whole = whole.arguments
-        found.append(item)
-    return found
+    return unlisted(whole)[0]
 
 
 def _with_rows(example: Example, node: Expression, old: str, new: str) -> Operands | None:

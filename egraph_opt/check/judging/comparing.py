@@ -22,6 +22,7 @@ from egraph_opt.check.judging.differing import described, on_one_line
 from egraph_opt.check.judging.excuses import (
     are_alike,
     computes_no_more,
+    differs_as_halves,
     flushed,
     is_beyond_rounding,
     is_excused,
@@ -283,9 +284,7 @@ class _Comparison:
         if not isinstance(a, np.ndarray) or a.shape != b.shape or ALL_FLOATS.isdisjoint(self._original.types):
             return False
         read_off = a.dtype.kind != "f" and claim == "in place"  # places and conditions have no last places
-        # Where it has no kernel for halves, onnxruntime computes several nodes in floats and rounds once,
-        # of which a power makes anything; the reference rounds behind each node.
-        widened = TensorProto.FLOAT16 in self._original.types and a.dtype.kind == "f"
+        widened = TensorProto.FLOAT16 in self._original.types and differs_as_halves(a, b)
         return (self._numerics == "reassociates" or read_off or widened) and not is_no_rounding(a, b)
 
     def _is_by_rounding(self, trial: Trial, number: int, a: Any, bad: Any) -> bool:

@@ -26,7 +26,8 @@ from egraph_opt.check.judging.comparing import compare
 from egraph_opt.check.node_changes import NodeChange, changed, changes_of, node_text
 from egraph_opt.check.refusal import LawRefusedError, details
 from egraph_opt.check.terms import show_all, shown
-from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, is_run, place_of
+from egraph_opt.check.tried_terms import FiredTerm, TriedTerm, Verdict, is_run
+from egraph_opt.check.trying import Trying, place_of
 from egraph_opt.egraph.lowering import Lowered, lower
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import Constants, constants_of

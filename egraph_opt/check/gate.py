@@ -24,7 +24,8 @@ from egraph_opt.check.scope import nodes_of, operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, WHOLE, Outcome, TrialBudget, tried
 from egraph_opt.check.themed import themed
-from egraph_opt.check.trying import FiredTerm, TriedTerm, Trying, Verdict, lowered_if_typed, place_of
+from egraph_opt.check.tried_terms import FiredTerm, TriedTerm, Verdict, lowered_if_typed
+from egraph_opt.check.trying import Trying, place_of
 from egraph_opt.laws.law import Example, Law
 
 FRUITLESS = 32

@@ -14,7 +14,8 @@ from egraph_opt.check.batches import TermBatch, lowered_at
 from egraph_opt.check.beside.large_numbers import with_large_numbers
 from egraph_opt.check.choices import spread
 from egraph_opt.check.terms import shown
-from egraph_opt.check.trying import Trying, Verdict, lowered_if_typed
+from egraph_opt.check.tried_terms import Verdict, lowered_if_typed
+from egraph_opt.check.trying import Trying
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.errors import UnsoundLawError

@@ -6,7 +6,7 @@ And the orders of axes, lists of them, equations and words that its host functio
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
@@ -24,15 +24,9 @@ LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
 
 
-def numbers_of(law: Law) -> Iterable[float]:
-    """The numbers that a law names, in its statements, the host functions that it calls, and their tables."""
-    pending: list[Any] = list(statements(law))
-    for function in (inspect.unwrap(each.function) for each in host_functions(law)):
-        tables = (function.__globals__.get(name) for name in function.__code__.co_names)
-        pending += [
-            function.__code__,
-            *(t for t in tables if isinstance(t, dict) and len(t) <= LARGEST_TABLE),
-        ]
+def numbers_of(law: Law) -> Iterator[float]:
+    """The numbers that a law names: in its statements, and in what its host functions name."""
+    pending: list[Any] = [*statements(law), *_named_in(law)]
     while pending:
         item = pending.pop()
         if hasattr(item, "arguments"):
@@ -41,12 +35,8 @@ def numbers_of(law: Law) -> Iterable[float]:
             pending += item.values
         elif isinstance(item, (int, float)) and not isinstance(item, bool):
             yield float(item)
-        elif isinstance(item, CodeType):
-            pending += item.co_consts
         elif isinstance(item, (tuple, list)):
             pending += item
-        elif isinstance(item, dict):
-            pending += item.values()
         elif hasattr(item, "__dataclass_fields__"):
             pending += [getattr(item, name) for name in item.__dataclass_fields__ if name != "line"]
 
@@ -111,7 +101,7 @@ def _named_in(law: Law) -> Iterator[Any]:
         if isinstance(item, FunctionType) and id(item) not in met:
             met.add(id(item))
             pending.append(item.__code__)
-            used = (item.__globals__.get(name) for name in item.__code__.co_names)
+            used = (item.__globals__.get(name) for code in _codes_in(item) for name in code.co_names)
             pending += [each for each in used if _is_beside(each, item)]
         elif isinstance(item, CodeType):
             pending += item.co_consts
@@ -124,8 +114,16 @@ def _named_in(law: Law) -> Iterator[Any]:
             yield item
 
 
+def _codes_in(function: FunctionType) -> list[CodeType]:
+    """The code of a function, and of what is defined within it: a condition of all elements, say."""
+    found = [function.__code__]
+    for code in found:
+        found += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
 def _is_beside(item: Any, function: FunctionType) -> bool:
-    """Whether it is a table, or a function that the same module declares."""
+    """Whether it is a table, a number with a name, or a function that the same module declares."""
     if isinstance(item, FunctionType):
         return item.__module__ == function.__module__
-    return isinstance(item, (dict, tuple, list))
+    return isinstance(item, (dict, tuple, list, int, float))

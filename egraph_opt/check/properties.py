@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from egraph_opt.check.trying import TriedTerm
+from egraph_opt.check.tried_terms import TriedTerm
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact

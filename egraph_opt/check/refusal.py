@@ -14,7 +14,8 @@ import numpy as np
 from egraph_opt.check.judging.outcomes import Failure
 from egraph_opt.check.properties import properties_of
 from egraph_opt.check.terms import shown
-from egraph_opt.check.trying import Verdict, place_of
+from egraph_opt.check.tried_terms import Verdict
+from egraph_opt.check.trying import place_of
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Law
 

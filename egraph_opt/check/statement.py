@@ -12,7 +12,8 @@ from egraph_opt.check.building import built
 from egraph_opt.check.choices import Choices
 from egraph_opt.check.scope import attributes_in, nodes_of
 from egraph_opt.check.sides import Side
-from egraph_opt.check.trying import TriedTerm, Trying, Verdict
+from egraph_opt.check.tried_terms import TriedTerm, Verdict
+from egraph_opt.check.trying import Trying
 from egraph_opt.laws.law import Example
 
 BATCH = 12

@@ -3,7 +3,6 @@ term."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,21 +26,27 @@ from egraph_opt.check.feeds.kinds import BY_CLASS, ORDINARY
 from egraph_opt.check.feeds.points import numbers_between
 from egraph_opt.check.judging.comparing import NO_KERNEL, compare
 from egraph_opt.check.judging.outcomes import Failure, Tally
-from egraph_opt.check.judging.trials import MOST_ADDED, Original
+from egraph_opt.check.judging.trials import Original
 from egraph_opt.check.named_numbers import constants_of, named_by, numbers_of
-from egraph_opt.check.terms import output_value, show_all, shown
+from egraph_opt.check.terms import output_value, show_all
+from egraph_opt.check.tried_terms import (
+    FiredTerm,
+    TriedTerm,
+    Verdict,
+    is_changed,
+    is_huge,
+    is_rewritten,
+    is_run,
+    lowered_if_typed,
+)
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.laws.statements import Guard
-
-LARGEST_SYMBOL = 24
-"""What a symbol counts as where elements are counted."""
 
 ASKED = 24
 """Terms near an example that are saturated together to see on which of them a law does something."""
@@ -49,59 +54,6 @@ ASKED = 24
 MOST_ALTERNATIVES, IN_TURN = 24, 6
 """Graphs of a term that are compared; of more every other one, and so on.  Of a term that is run on parts of
 the tables fewer are, others in turn: many terms have graphs alike."""
-
-
-@dataclass(frozen=True)
-class TriedTerm:
-    """A term, ready to be tried.
-
-    Attributes:
-        original: the term as it was written, with every inner value as an output.
-        snapshot: what the law makes of it, where that is known.
-    """
-
-    example: Example
-    lowered: Lowered
-    original: Original
-    snapshot: Snapshot | None = None
-
-    @property
-    def size(self) -> int:
-        """Operators first, then elements: what is smaller is easier to read."""
-        elements = sum(array.size for trial in self.original.trials[:1] for array in trial.feeds.values())
-        return 1000 * len(self.lowered.terms) + int(elements)
-
-
-@dataclass(frozen=True)
-class FiredTerm:
-    """A term on which a law may do something, which need be no term that anybody runs.
-
-    Attributes:
-        snapshot: what the law makes of it; None where to make that again tells more, as which rule fails.
-    """
-
-    example: Example
-    lowered: Lowered
-    snapshot: Snapshot | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What came of a term.
-
-    Attributes:
-        alternatives: the graphs that were compared.
-        changed: whether the law did anything.
-    """
-
-    candidate: TriedTerm
-    alternatives: int = 0
-    changed: bool = False
-    failure: Failure | None = None
-
-    def __str__(self) -> str:
-        assert self.failure is not None
-        return f"on {shown(self.candidate.lowered)}: {self.failure.message}"
 
 
 @dataclass
@@ -150,7 +102,7 @@ class Trying:
         """
         try:
             fired = term if isinstance(term, FiredTerm) else FiredTerm(term, lowered_at(term))
-            if any(map(_is_huge, fired.lowered.facts)) or not constants_are_written(fired.lowered):
+            if any(map(is_huge, fired.lowered.facts)) or not constants_are_written(fired.lowered):
                 return None
             if self.as_read and not is_as_read(fired.lowered):
                 return None
@@ -166,7 +118,7 @@ class Trying:
         most of them a law does nothing.  What is near several examples, or by several ways, is tried once.
         """
         for term, snapshot in self._asked([example for example in examples if self._is_new(example)]):
-            if snapshot is None or _is_changed(term.lowered, snapshot):
+            if snapshot is None or is_changed(term.lowered, snapshot):
                 yield term
 
     def do_fire(self, examples: Sequence[Example]) -> list[bool]:
@@ -174,7 +126,7 @@ class Trying:
         found = {
             id(term.example)
             for term, snapshot in self._asked(examples)
-            if snapshot is None or _is_rewritten(term.lowered, snapshot)
+            if snapshot is None or is_rewritten(term.lowered, snapshot)
         }
         return [id(example) in found for example in examples]
 
@@ -287,6 +239,9 @@ class Trying:
     def _alternative(self, original: Original, alternative: Any, lowered: Lowered) -> Failure | None:
         try:
             model = rewritten_model(alternative, lowered.opset)
+        except NotImplementedError:
+            self.tally.left_out["constants that ONNX's reference does not compute"] += 1
+            return None
         except Exception as error:  # a wrong law may write what cannot be rebuilt, for many reasons
             return Failure(f"what was rewritten cannot be written: {' '.join(str(error).split())}")
         failure = compare(original, model, self.tally)
@@ -322,14 +277,6 @@ class Trying:
         return compare(candidate.original, model, self.tally, only=number)
 
 
-def _is_huge(fact: Fact | None) -> bool:
-    """Whether a value has more elements than a machine should hold, symbols at their largest."""
-    if fact is None or fact.shape is None:
-        return False
-    dims = (d if isinstance(d, int) else LARGEST_SYMBOL for d in fact.shape)
-    return math.prod(dims) > MOST_ADDED
-
-
 def place_of(law: Law, rule: str = "") -> str:
     """The file and line of a statement of a law, or of the law."""
     code = law.function.__code__
@@ -337,63 +284,6 @@ def place_of(law: Law, rule: str = "") -> str:
     number = int(rule.rstrip("<")) if rule else 0
     only = len(lines) == 1 or rule
     return f"{code.co_filename}:{lines[number] if only else code.co_firstlineno}"
-
-
-def lowered_if_typed(example: Example) -> Lowered | None:
-    """A term as it is written, all that is in it an output, where inference finds nothing wrong with it."""
-    try:
-        lowered = lowered_at(example)
-        show_all(lowered)
-    except Exception:  # operands that do not suit an operator make inference fail in many ways
-        return None
-    typed = all(fact is None or fact == ABSENT or fact.dtype > 0 for fact in lowered.facts)
-    return lowered if typed and not any(map(_is_huge, lowered.facts)) else None
-
-
-def _is_changed(lowered: Lowered, snapshot: Snapshot) -> bool:
-    """Whether there is more in an e-graph than a term, or less than its parts."""
-    classes = set(snapshot.term_classes.tolist())
-    return snapshot.n_nodes > len(lowered.terms) or len(classes) < len(lowered.terms)
-
-
-def _is_rewritten(lowered: Lowered, snapshot: Snapshot) -> bool:
-    """The same, where constants that are equal, which are one class, do not count as less."""
-    apart: dict[object, int] = {}
-    numbers: list[int] = []
-    for term in lowered.terms:
-        made = tuple(
-            tuple(numbers[k] for k in item) if isinstance(item, tuple) else numbers[item]
-            for item in term.operands
-        )
-        array = lowered.leaves[term.attributes[0]].const_value if term.operator == "leaf" else None
-        key = (term.operator, term.attributes, made) if array is None else _key_of(array.numpy())
-        numbers.append(apart.setdefault(key, len(apart)))
-    return bool(snapshot.made_by.any()) or len(set(snapshot.term_classes.tolist())) < len(apart)
-
-
-def _key_of(array: Any) -> object:
-    return array.dtype, array.shape, array.tobytes()
-
-
-def is_run(candidate: TriedTerm) -> bool:
-    """Whether anybody runs a term, and computes the shapes that ONNX says."""
-    original = candidate.original
-    return original.is_valid and original.runs and _is_as_inferred(candidate.lowered, original)
-
-
-def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
-    """Whether kernels compute the shapes that ONNX says: not where the x of a PRelu is broadcast."""
-    for trial in original.trials:
-        for index, found in zip(lowered.outputs, trial.expected, strict=True):
-            known = lowered.facts[index]
-            dims = () if known is None or known.shape is None else known.shape
-            ranks = known is None or known.shape is None or len(dims) == found.ndim
-            if not ranks or any(
-                (isinstance(a, int) and a != b) or trial.sizes.get(str(a), b) != b
-                for a, b in zip(dims, found.shape, strict=False)
-            ):
-                return False
-    return True
 
 
 def _rulesets(keys: Iterable[str]) -> list[str]:

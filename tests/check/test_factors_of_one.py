@@ -9,7 +9,7 @@ import numpy as np
 from egraph_opt.check.beside.factors_of_one import with_factors_of_one
 from egraph_opt.check.beside.variants import dims_of
 from egraph_opt.check.scope import nodes_of
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import matmul, reshape, transpose

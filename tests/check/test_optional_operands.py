@@ -13,7 +13,7 @@ from egraph_opt.check.beside.at_run_time import with_operands_at_run_time
 from egraph_opt.check.beside.optional_operands import places_in, with_optional_operands
 from egraph_opt.check.beside.variants import arrays_of
 from egraph_opt.check.scope import roots_of
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import (

@@ -15,7 +15,7 @@ from egraph_opt.check.beside.changing import with_changed, with_roots
 from egraph_opt.check.beside.followed_sizes import FEW_VIEWS, FOLLOWING, with_dims_of
 from egraph_opt.check.beside.variants import arrays_of, dims_of, with_input
 from egraph_opt.check.scope import attributes_in, nodes_of, place_of_leaf, roots_of
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant, parts
 from egraph_opt.operators.linear import ConvWindow

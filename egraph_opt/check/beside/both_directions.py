@@ -13,7 +13,7 @@ from egraph_opt.check.beside.followed_sizes import FEW_VIEWS, FOLLOWING, followe
 from egraph_opt.check.beside.other_layers import LAYER, TURNED, items_of, with_layer
 from egraph_opt.check.beside.variants import Dims, constant_like, dims_of, input_like
 from egraph_opt.check.scope import nodes_of, place_of_leaf
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, parts
 from egraph_opt.operators.recurrent import RecurrentLayer

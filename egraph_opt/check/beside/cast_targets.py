@@ -16,7 +16,7 @@ from egraph_opt.check import tables
 from egraph_opt.check.beside.between_powers import cast_to
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.terms import UNSHOWN
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.elementwise import cast
 

@@ -17,7 +17,7 @@ from egraph_opt.check.beside.scaled_lengths import Numbers, stretched, with_numb
 from egraph_opt.check.beside.variants import arrays_of, dims_of, of_dims, with_dims, with_input
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import transformed
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.expressions import Expression, constant

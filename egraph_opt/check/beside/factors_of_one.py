@@ -19,7 +19,7 @@ from egraph_opt.check.beside.followed_sizes import with_dims_of
 from egraph_opt.check.beside.variants import dims_of, of_dims, with_input
 from egraph_opt.check.scope import nodes_of, roots_of
 from egraph_opt.check.terms import Builder
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.facts.fact import Dim
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf

@@ -21,6 +21,7 @@ from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.cast_targets import with_other_targets
 from egraph_opt.check.beside.continued_patterns import with_continued_patterns
 from egraph_opt.check.beside.crossed import with_crossed_operands
+from egraph_opt.check.beside.ends_of_types import with_ends_of_types
 from egraph_opt.check.beside.equal_views import with_equal_views
 from egraph_opt.check.beside.factors_of_one import with_factors_of_one
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
@@ -33,6 +34,7 @@ from egraph_opt.check.beside.more_ones import with_more_ones
 from egraph_opt.check.beside.moved_axes import with_moved_axes
 from egraph_opt.check.beside.multiples import with_multiples
 from egraph_opt.check.beside.named_attributes import with_named_attributes
+from egraph_opt.check.beside.named_ends import with_named_ends
 from egraph_opt.check.beside.neighbours import neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
 from egraph_opt.check.beside.numbers_by_type import (
@@ -58,7 +60,7 @@ from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_p
 from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
 from egraph_opt.check.beside.scaled_lengths import with_scaled_lengths
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
-from egraph_opt.check.beside.structures import with_structures
+from egraph_opt.check.beside.structures import with_mirrored_constants, with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_axes import with_turned_axes
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
@@ -66,6 +68,7 @@ from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneve
 from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.check.beside.viewed_updates import with_viewed_updates
+from egraph_opt.check.beside.wider_kernels import with_wider_kernels
 from egraph_opt.check.choices import spread
 from egraph_opt.check.named_numbers import NamedAttributes
 from egraph_opt.check.scope import operators_in, roots_of
@@ -105,6 +108,7 @@ RELATED = (
     *(with_continued_patterns, with_scaled_lengths),
     *(with_points_for_axes, with_uneven_windows, with_turned_axes),
     *(with_factors_of_one, with_moved_axes, with_several_at_run_time, with_multiples),
+    *(with_ends_of_types, with_mirrored_constants, with_wider_kernels),
 )
 """What changes in several things at once."""
 
@@ -174,8 +178,8 @@ def related(
     """
     plain, ranges = not_picky(examples), partial(with_other_ranges, numbers=sorted(numbers))
     by_type = (with_least_bounds,) if bits else (with_numbers_beyond_halves,)
-    attributes = partial(with_named_attributes, named=named)
-    for changed in (*RELATED, *by_type, attributes, partial(with_other_constants, bits=bits), ranges):
+    attributes, ends = partial(with_named_attributes, named=named), partial(with_named_ends, numbers=numbers)
+    for changed in (*RELATED, *by_type, attributes, ends, partial(with_other_constants, bits=bits), ranges):
         wanted = min(most, FEWER.get(changed, most))
         yield from spread([other for example in plain for other in changed(example)], wanted)
     for changed in OF_ALL:

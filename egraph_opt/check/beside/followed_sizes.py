@@ -10,7 +10,7 @@ from typing import Any
 from egraph_opt.check.beside.changing import with_roots
 from egraph_opt.check.beside.variants import dims_of, with_input
 from egraph_opt.check.scope import nodes_of, roots_of
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.expressions import Expression, constant, parts

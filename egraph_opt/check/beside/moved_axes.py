@@ -20,7 +20,7 @@ from egraph_opt.check.beside.turned_axes import with_exchanged_axes
 from egraph_opt.check.beside.variants import Dims, constant_like, dims_of, input_like, of_dims, with_leaves
 from egraph_opt.check.scope import attributes_in, nodes_of
 from egraph_opt.check.shorthands import transformed
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression

@@ -17,6 +17,7 @@ from onnx import TensorProto
 from egraph_opt.check import tables
 from egraph_opt.check.beside.all_numbers import with_all_numbers_changed
 from egraph_opt.check.beside.near_values import other_arrays
+from egraph_opt.check.beside.opsets import in_opset
 from egraph_opt.check.beside.other_attributes import PICKY, Made, of_attributes, of_names
 from egraph_opt.check.beside.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.beside.variants import with_one_size, with_sizes
@@ -64,7 +65,7 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> tuple[Sequence[
         *(_of_ends(example, numbers), _of_shared_numbers(example), _of_all_numbers(example)),
         *(with_other_divisors(example), _of_divisors_within(example, numbers)),
         of_names(example),
-        (partial(replace, example, opset=opset) for opset in _opsets(given) if opset != example.opset),
+        (partial(in_opset, opset, example) for opset in _opsets(given) if opset != example.opset),
     )
     return tuple(spread(list(kind), MOST) for kind in kinds)
 

@@ -11,9 +11,11 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from egraph_opt.check.beside.changing import with_parts
-from egraph_opt.check.beside.variants import Dims, with_dims
-from egraph_opt.check.scope import nodes_of
+import numpy as np
+
+from egraph_opt.check.beside.changing import with_changed, with_parts
+from egraph_opt.check.beside.variants import Dims, arrays_of, with_dims
+from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.check.shorthands import with_argument
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
@@ -28,6 +30,9 @@ STEPS = ((1, 2), (2, 2), (2, 4), (4, 6), (6, 4))
 
 ROOM = (0, 1, 11)
 """By how much images are larger."""
+
+UNEVEN = 1.5
+"""A factor by which parts of an image are not as long as the whole is."""
 
 ADDED: tuple[tuple[str, Any], ...] = (
     ("antialias", 1),
@@ -52,6 +57,21 @@ def with_newer_settings(example: Example) -> Iterator[Example]:
     roomy = [with_dims(newest, partial(_grown, more)) for more in ROOM]
     for each, (node, other) in product(roomy, changed):
         yield with_parts(each, {node: other})
+    for base, node in product((newest, with_dims(newest, _all_longer)), nodes_of(example)):
+        yield from _with_named_axes(base, node)
+
+
+def _with_named_axes(example: Example, node: Expression) -> Iterator[Example]:
+    """A Resize along two axes next to each other, one of which may stay, whose scales are of these only."""
+    arrays = arrays_of(example)
+    place = place_of_leaf(node.arguments[2]) if node.head.name == "resize" else -1
+    changed = arrays[place][arrays[place] != 1] if place in arrays else ()
+    for first in range(arrays[place].size - 1) if len(changed) else ():
+        settings = {**dict(node.arguments[4].head.value), "axes": (first, first + 1)}
+        named = with_changed(example, node, 4, tuple(sorted(settings.items())))
+        for scales in ((UNEVEN, 1), (1, UNEVEN), (changed[0], 1), (1, changed[0]), (changed[0], changed[-1])):
+            operands = named.operands.with_constant(place, np.array(scales, np.float32))
+            yield replace(named, operands=operands)
 
 
 def _otherwise(node: Expression) -> Iterator[tuple[Expression, Expression]]:
@@ -76,3 +96,7 @@ def _values(operator: str, value: Any) -> Iterator[Any]:
 def _grown(more: int, dims: Dims) -> Dims:
     """Those of a larger image."""
     return tuple(d + more if isinstance(d, int) and k > 1 else d for k, d in enumerate(dims))
+
+
+def _all_longer(dims: Dims) -> Dims:
+    return tuple(d + 1 if isinstance(d, int) else d for d in dims)

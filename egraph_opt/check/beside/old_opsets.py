@@ -7,14 +7,14 @@ more of them can be written; what is here are the same terms, where an older ops
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import onnx
 
+from egraph_opt.check.beside.opsets import in_opset
 from egraph_opt.check.beside.variants import variants, with_one_size
 from egraph_opt.check.choices import spread
-from egraph_opt.check.trying import FiredTerm
+from egraph_opt.check.tried_terms import FiredTerm
 from egraph_opt.cost.expansion import form_of
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.laws.law import Example
@@ -38,7 +38,7 @@ def in_old_opsets(examples: Sequence[Example]) -> Iterator[Example]:
     broadcast = [other for each in examples for other in with_one_size(each, lambda size: 1)]
     chosen = (*spread(examples, WRITTEN), *spread(typed, TYPED), *spread(broadcast, BROADCAST))
     for opset in (LATER, *OLD):
-        yield from (replace(example, opset=opset) for example in chosen)
+        yield from (in_opset(opset, example) for example in chosen)
 
 
 def unlike_later(fired: Iterable[FiredTerm]) -> list[FiredTerm]:

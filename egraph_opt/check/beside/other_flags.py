@@ -1,4 +1,4 @@
-"""Each setting of an example that is a flag, or a word, as another one.
+"""Each setting of an example that is a flag, or a word, as another one, and two of them at once.
 
 There are few of these, among many numbers that attributes are changed to, and a law that forgets one is wrong
 on half of all graphs.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from itertools import combinations, product
 from typing import Any
 
 from egraph_opt.check import tables
@@ -61,10 +62,19 @@ def _others(value: Any, name: str = "", *, is_flag: bool) -> Iterator[Any]:
                 yield replace(value, **{field.name: type(entry)(1 - entry)})
             elif field.name == "settings":
                 yield from (replace(value, settings=other) for other in _others(entry, is_flag=False))
-    elif isinstance(value, tuple):
-        for k, pair in enumerate(value):
-            if isinstance(pair, tuple) and len(pair) == 2:
-                yield from ((*value[:k], (pair[0], other), *value[k + 1 :]) for other in _of_setting(*pair))
+    elif isinstance(value, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        yield from _of_settings(value)
+
+
+def _of_settings(settings: tuple[Any, ...]) -> Iterator[Any]:
+    """One setting another one, and then two at once."""
+    others = {k: list(_of_setting(*pair)) for k, pair in enumerate(settings)}
+    for k, name in ((k, settings[k][0]) for k in others):
+        yield from ((*settings[:k], (name, other), *settings[k + 1 :]) for other in others[k])
+    for j, k in combinations(others, 2):
+        for one, two in product(others[j], others[k]):
+            changed = {j: one, k: two}
+            yield tuple((name, changed.get(n, value)) for n, (name, value) in enumerate(settings))
 
 
 def _of_setting(name: Any, value: Any) -> Iterator[Any]:

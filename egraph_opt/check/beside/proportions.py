@@ -17,7 +17,7 @@ import onnx_ir as ir
 from egraph_opt.check.beside.variants import constant_like, dims_of, input_like, of_dims, with_leaves
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import transformed, with_arguments
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, Function, constant

@@ -25,7 +25,7 @@ from egraph_opt.check.beside.variants import (
     with_leaves,
 )
 from egraph_opt.check.shorthands import transformed
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, Function

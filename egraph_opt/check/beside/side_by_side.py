@@ -17,7 +17,7 @@ from egraph_opt.check.beside.other_attributes import PICKY, of_attributes, of_na
 from egraph_opt.check.choices import spread
 from egraph_opt.check.scope import nodes_of, operators_in, roots_of
 from egraph_opt.check.shorthands import replaced, with_arguments
-from egraph_opt.check.trying import lowered_if_typed
+from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named

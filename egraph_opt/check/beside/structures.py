@@ -63,6 +63,15 @@ def with_structures(example: Example) -> Iterator[Example]:
     yield from _of_one_axis_more(example)
 
 
+def with_mirrored_constants(example: Example) -> Iterator[Example]:
+    """Each constant of several axes one that reads the same backwards, as large as it is and larger."""
+    for place, array in arrays_of(example).items():
+        for sized in (example, *_larger(example, array)) if _is_matrix(array) else ():
+            given = arrays_of(sized)[place]
+            made = _mirrored(given.shape, given.dtype)
+            yield replace(sized, operands=sized.operands.with_constant(place, made))
+
+
 def _reflections(example: Example, place: int, array: Array) -> Iterator[Example]:
     """Rows and columns have a sum and a length of 1, as those of an order have, and no element is 0 or 1."""
     rows, columns = array.shape[-2:]
@@ -113,7 +122,6 @@ def _matrices_like(array: Array) -> Iterator[Array]:
     rows, columns = array.shape[-2:]
     for matrix in _matrices(rows, columns):
         yield np.broadcast_to(matrix.astype(array.dtype), array.shape).copy()
-    yield _mirrored(array.shape, array.dtype)
 
 
 def _mirrored(shape: tuple[int, ...], dtype: Any) -> Array:

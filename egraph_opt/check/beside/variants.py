@@ -158,7 +158,7 @@ def _of_wider_integers(example: Example) -> Example:
     return with_leaves(example, leaf)
 
 
-def resized(example: Example, sizes: Collection[int], new: int, *, continued: bool = False) -> Example:
+def resized(example: Example, sizes: Collection[int | str], new: int, *, continued: bool = False) -> Example:
     """Some sizes of inputs and of constants changed to one.
 
     Args:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from egraph_opt.check.beside.changing import with_parts
+from egraph_opt.check.beside.changing import with_changed
 from egraph_opt.check.beside.variants import arrays_of
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.laws.law import Example
-from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Expression
 
 NEAREST, FARTHEST = 1e-6, 1e5
@@ -31,6 +31,7 @@ MOST = 6
 """Numbers of an example that are changed."""
 
 Change = Callable[[float], Example]
+Settings = tuple[tuple[str, Any], ...]
 DoFire = Callable[[Sequence[Example]], Sequence[bool]]
 
 
@@ -74,23 +75,29 @@ def where_it_ends(example: Example, do_fire: DoFire) -> list[Example]:
 
 
 def _changes(example: Example) -> Iterator[Change]:
-    """What multiplies a bound, a setting of a function, or a constant."""
+    """What multiplies a bound, an epsilon or another setting of an operator, or a constant."""
     for node in nodes_of(example):
-        settings = node.arguments[1].head.value if node.head.name == "unary" else ()
-        names = [name for name, value in settings if isinstance(value, float) and value]
-        yield from (_change_of_setting(example, node, name) for name in names)
+        for k, argument in enumerate(node.arguments):
+            given: Any = getattr(argument.head, "value", None)
+            if argument.sort.name == "Float" and given:
+                yield partial(_with_value, example, node, k, lambda factor, given=given: given * factor)  # type: ignore[misc]
+            elif argument.sort.name == "Settings":
+                names = [name for name, value in given or () if isinstance(value, float) and value]
+                others = (partial(_with_larger, given, name) for name in names)
+                yield from (partial(_with_value, example, node, k, other) for other in others)
     for place, array in arrays_of(example).items():
         if array.dtype in (np.float32, np.float64) and array.any():
             yield _change_of_constant(example, place, array)
 
 
-def _change_of_setting(example: Example, node: Expression, name: str) -> Change:
-    def change(factor: float) -> Example:
-        settings = tuple((n, v * factor if n == name else v) for n, v in node.arguments[1].head.value)
-        made = unary(node.arguments[0].head.value, settings, node.arguments[2])
-        return with_parts(example, {node: made})
+def _with_value(
+    example: Example, node: Expression, position: int, value: Callable[[float], Any], factor: float
+) -> Example:
+    return with_changed(example, node, position, value(factor))
 
-    return change
+
+def _with_larger(settings: Settings, name: str, factor: float) -> Settings:
+    return tuple((other, value * factor if other == name else value) for other, value in settings)
 
 
 def _change_of_constant(example: Example, place: int, array: Any) -> Change:

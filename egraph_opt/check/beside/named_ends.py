@@ -1,0 +1,53 @@
+"""Slices that end, or begin from behind, at a number that a law names, of axes that go on behind it.
+
+What is written for "to the end" is a large number, and some axis is longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from egraph_opt.check.beside.changing import with_changed
+from egraph_opt.check.beside.variants import MOST_LONG, dims_of, resized
+from egraph_opt.check.scope import nodes_of
+from egraph_opt.laws.law import Example
+
+LEAST, MOST, NAMED = 8, 2**17, 3
+"""Between these are the numbers that axes are as long as, and so many of them are tried."""
+
+LONGER = (1, 2)
+"""How much longer axes are than a number."""
+
+Cut = tuple[int, int, int | None, int]
+
+
+def with_named_ends(example: Example, numbers: Iterable[float]) -> Iterator[Example]:
+    """Each bound of a slice a number that is named, with each length in turn, or each name of one, longer."""
+    named = sorted({int(abs(n)) for n in numbers if LEAST <= abs(n) < MOST and n == int(n)})[-NAMED:]
+    cuts = [node for node in nodes_of(example) if node.head.name == "slice_"]
+    for number in named if cuts else ():
+        for node in cuts:
+            given = node.arguments[1].head.value
+            for k, cut in enumerate(given):
+                for other in _cuts(cut, number):
+                    made = with_changed(example, node, 1, (*given[:k], other, *given[k + 1 :]))
+                    yield from _with_longer_axes(made, number)
+
+
+def _cuts(cut: Cut, number: int) -> Iterator[Cut]:
+    axis, start, end, step = cut
+    if step > 0:
+        yield axis, start, number, step
+        yield axis, -number, end, step
+    else:
+        yield axis, number, end, step
+
+
+def _with_longer_axes(example: Example, number: int) -> Iterator[Example]:
+    shapes = [dims_of(value) for value in example.operands.values]
+    for length in sorted({d for dims in shapes for d in dims if d not in (0, 1, None)}, key=str):
+        for more in LONGER:
+            sizes = [[number + more if d == length else d for d in dims] for dims in shapes]
+            if all(math.prod(d for d in dims if isinstance(d, int)) <= MOST_LONG for dims in sizes):
+                yield resized(example, {length}, number + more)

@@ -15,7 +15,7 @@ from egraph_opt.check.choices import Choices, pick
 from egraph_opt.check.drawing import Draw
 from egraph_opt.check.entries import narrowed
 from egraph_opt.check.operands import FLOATS_ONLY
-from egraph_opt.check.resolution import asks
+from egraph_opt.check.resolution import Join, asks
 from egraph_opt.check.scope import Rejected
 from egraph_opt.check.sides import Side, ask
 from egraph_opt.check.theme import Theme
@@ -72,29 +72,33 @@ def built(
             **given,
         )
         try:
-            made = _attempt(draw, *_without_tables(one, choices, failed))
+            whole, failed, join = _without_tables(one, choices, failed)
+            made = _attempt(draw, whole, failed)
         except Rejected:
             continue
-        found += 1
+        found, kept = found + 1, choices.kept
         yield made
+        if join is not None and choices.kept > kept:
+            one.meet(join)
 
 
-def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[Side, Any]:
-    """A statement joined with the rules that fill the tables which it asks, and what has to fail of it.
+def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[Side, Any, Join | None]:
+    """A statement joined with the rules that fill the tables which it asks, what has to fail of it, and the
+    join.
 
     An entry of a table fails where a condition of a rule that would fill it does.
     """
     if not side.asks_tables:
-        return side, failed
+        return side, failed, None
     whole, join = side.joined(rng)
     if failed is None:
-        return whole, None
+        return whole, None, join
     if not asks(failed, side.tables):
-        return whole, join.condition(failed)
+        return whole, join.condition(failed), join
     added = [c for c in map(join.condition, join.added) if c in whole.conditions]
     if not added:
         raise Rejected("a table that is always filled")
-    return whole, added[int(rng.integers(len(added)))]
+    return whole, added[int(rng.integers(len(added)))], join
 
 
 def _attempt(draw: Draw, side: Side, failed: Any) -> Example:

@@ -42,6 +42,9 @@ class Choices(np.random.Generator):
 
     Args:
         seed: the gate has one; others are for who wants other terms.
+
+    Attributes:
+        attempts, kept: how many terms were begun, and how many of them are tried.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -53,7 +56,7 @@ class Choices(np.random.Generator):
         self._kept: list[dict[str, Any]] = []
         self._base: dict[str, Any] = {}
         self._place, self._number = "", 0
-        self.attempts, self.stays_near = 0, False
+        self.attempts, self.kept, self.stays_near = 0, 0, False
 
     def begin(self) -> None:
         """Begin a term."""
@@ -73,6 +76,7 @@ class Choices(np.random.Generator):
     def keep(self) -> None:
         """The term is one of those that are tried."""
         self._count(KEPT)
+        self.kept += 1
         self._kept.append(self._made)
         del self._kept[:-REMEMBERED]
         self._chosen = []

@@ -56,6 +56,7 @@ class Draw(Scope):
         weights: the shapes of the elements of the list in the making, where they differ by place.
         all_huge: most constants are as large as those of their type or class get.
         ranged: of most operands it is known between what they lie.
+        cast_from: the type that was cast last, if one was.
     """
 
     rng: Choices
@@ -79,6 +80,7 @@ class Draw(Scope):
     numerics: Numerics = "bitwise"
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
     huge_integers: tuple[int, ...] = tables.TOO_LARGE_INTEGERS
+    cast_from: tuple[int, ...] = ()
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
@@ -274,8 +276,9 @@ class Draw(Scope):
             self.dtype = self.theme.operand_dtype(self.rng, declared.name, name, len(operands), self.dtype)
             if declared.name in FLOATS_ONLY and before not in ALL_FLOATS:
                 raise Rejected("an operator of floats")
-            if declared.name == "cast":
-                self.dtype = pick(self.rng, *tables.TYPES)
+            if declared.name == "cast":  # from the type that another one in the term is of, or any
+                self.dtype = pick(self.rng, *tables.TYPES, *self.cast_from * len(tables.TYPES))
+                self.cast_from = (self.dtype,)
             self.picked = numbers_of(operands[0].shape) if declared.name == "gather" and operands else ()
             self.counts = (declared.name, len(operands)) in COUNTS
             outer, self.along = self.along, joined_axis(pattern, self.environment)

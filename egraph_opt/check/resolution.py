@@ -3,34 +3,21 @@
 A statement that asks for an entry of a table says nothing of how that entry came to be.  What has to be there
 for it is what the rule asks that fills the entry: its conditions take the place of the entry, as resolution
 does it in logic, until no table is asked.  Several rules may fill a table, so a statement has many joins;
-which one it is, is drawn.  Choices are drawn often
-and there are few of them, so what comes of each is kept.
+`joins` says which one it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from egraph_opt.check.scope import TERMS, Rejected
+from egraph_opt.check.scope import Rejected
 from egraph_opt.check.shorthands import spelled
 from egraph_opt.laws.bindings import expressions_in
 from egraph_opt.laws.law import Law, auxiliaries, statements
-from egraph_opt.laws.statements import (
-    Absent,
-    Assignment,
-    Differs,
-    Equality,
-    Equals,
-    Guard,
-    Rule,
-    Union,
-    unguarded,
-)
+from egraph_opt.laws.statements import Absent, Assignment, Differs, Equals, Guard, Rule, Union, unguarded
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, parts, variable
 from egraph_opt.operators.host import HostFunction
@@ -41,10 +28,6 @@ MOST_STEPS = 12
 
 FEW_STEPS = 5
 """So many are resolved by any rule, those that follow by one that asks no table where there is one."""
-
-
-CHOICES = 8
-"""Choices of rules that are tried for one example."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +58,7 @@ def fillers_of(entry: Law) -> Fillers:
                 if _is_table(filler.entry):
                     found.setdefault(filler.entry.head, []).append(filler)
     return {
-        table: tuple(replace(rule, asked=_asked(rule.conditions, found)) for rule in rules)
+        table: tuple(replace(rule, asked=asked_in(rule.conditions, found)) for rule in rules)
         for table, rules in found.items()
     }
 
@@ -103,10 +86,10 @@ def _is_table(expression: Expression) -> bool:
 
 def asks(condition: Any, tables: Fillers) -> bool:
     """Whether a condition asks for an entry of a table."""
-    return bool(_asked((condition,), tables))
+    return bool(asked_in((condition,), tables))
 
 
-def _asked(conditions: Iterable[Any], tables: Collection[Function]) -> tuple[Expression, ...]:
+def asked_in(conditions: Iterable[Any], tables: Collection[Function]) -> tuple[Expression, ...]:
     """The entries of tables in some conditions."""
     every = (part for condition in conditions for side in expressions_in(condition) for part in parts(side))
     return tuple(part for part in every if part.head in tables)
@@ -262,129 +245,3 @@ def _mapped(condition: Any, change: Any) -> Any:
     if isinstance(condition, Assignment):
         return Assignment(change(condition.entry), change(condition.value))
     return Absent(change(condition.answer)) if isinstance(condition, Absent) else change(condition)
-
-
-class Joins:
-    """The joins of a statement with rules that fill its tables, each choice of rules made once only."""
-
-    def __init__(self, statement: Equality | Rule, tables: Fillers) -> None:
-        tops = (statement.left, statement.right) if isinstance(statement, Equality) else ()
-        self.own = [c for c in statement.conditions if not isinstance(c, Guard)]
-        self.first = _Choice(Join(tables, pending=_asked((*tops, *self.own), tables)))
-        self.statement = statement
-
-    def drawn(self, rng: np.random.Generator) -> tuple[Equality | Rule, Join]:
-        """The statement with the conditions of rules that fill its tables instead of entries.
-
-        The same objects for the same choices.
-
-        Raises:
-            Rejected: none of some choices of rules go together.
-        """
-        for _ in range(CHOICES):
-            try:
-                choice = self.first
-                while choice.entry is not None:
-                    choice = choice.drawn(rng)
-                return choice.whole(self.statement, self.own)
-            except Rejected:
-                continue
-        raise Rejected("rules that do not go together")
-
-    def chosen(self, choose: Callable[[int], int], most: int) -> tuple[Equality | Rule, Join]:
-        """`drawn`, with rules that a function chooses by their number; at most so many entries are filled.
-
-        Raises:
-            Rejected: they do not go together, or it takes more.
-        """
-        choice = self.first
-        while choice.entry is not None:
-            if choice.join.steps >= most:
-                raise Rejected("a table that is filled step by step")
-            choice = choice.filled_by(choose(len(choice.join.rules(choice.entry))))
-        return choice.whole(self.statement, self.own)
-
-
-class _Choice:
-    """A join as far as some rules fill its tables, and by number of the next rule what becomes of it."""
-
-    def __init__(self, join: Join) -> None:
-        self.entry = join.next_entry()
-        self.join = join
-        self.next: dict[int, _Choice | None] = {}
-        self.made: tuple[Equality | Rule, Join] | Rejected | None = None
-
-    def drawn(self, rng: np.random.Generator) -> _Choice:
-        assert self.entry is not None
-        rules = self.join.rules(self.entry)
-        for k in rng.permutation(len(rules)).tolist():
-            try:
-                return self.filled_by(k)
-            except Rejected:
-                continue
-        raise Rejected("no rule fills such an entry")
-
-    def filled_by(self, k: int) -> _Choice:
-        """The choice after this one, whose entry is filled by the rule of a number.
-
-        Raises:
-            Rejected: it fills no such entry.
-        """
-        if k not in self.next:
-            assert self.entry is not None
-            filled = self.join.filled(self.entry, self.join.rules(self.entry)[k])
-            self.next[k] = None if filled is None else _Choice(filled)
-        found = self.next[k]
-        if found is None:
-            raise Rejected("no rule fills such an entry")
-        return found
-
-    def whole(self, statement: Equality | Rule, own: list[Any]) -> tuple[Equality | Rule, Join]:
-        if self.made is None:
-            try:
-                self.made = _whole(statement, own, self.join)
-            except Rejected as error:
-                self.made = error
-        if isinstance(self.made, Rejected):
-            raise self.made
-        return self.made
-
-
-def _whole(statement: Equality | Rule, own: list[Any], join: Join) -> tuple[Equality | Rule, Join]:
-    join.settle()
-    _unify_names(join, [c for c in (*own, *join.added) if isinstance(c, Equals)])
-    join.settle()
-    every = [join.condition(c) for c in (*statement.conditions, *join.added)]
-    conditions = tuple(c for c in dict.fromkeys(every) if not _is_settled(c, join.tables))
-    if isinstance(statement, Equality):
-        left, right = join.bound(statement.left), join.bound(statement.right)
-        return replace(statement, left=left, right=right, conditions=conditions), join
-    actions = tuple(join.condition(action) for action in statement.actions)
-    return replace(statement, conditions=conditions, actions=actions), join
-
-
-def _unify_names(join: Join, equations: list[Equals]) -> None:
-    """What has two names in a join, or two spellings, is one term."""
-    spelled: dict[Expression, Expression] = {}
-    for equation in equations:
-        left, right = join.bound(equation.left), join.bound(equation.right)
-        if isinstance(right.head, Variable) or _are_both_known(left, right):
-            join.unify(left, right)
-        elif left in spelled and left.sort.kind in TERMS:
-            join.unify(spelled[left], right)
-        else:
-            spelled[left] = right
-
-
-def _are_both_known(left: Expression, right: Expression) -> bool:
-    """Whether neither side of an equation is a name of the other, nor what a host function answers."""
-    if left.sort.kind in TERMS:
-        return not isinstance(left.head, Variable)
-    return isinstance(left.head, Constant) and isinstance(right.head, Constant)
-
-
-def _is_settled(condition: Any, tables: Fillers) -> bool:
-    """An entry of a relation, or an equation of a term with itself."""
-    if isinstance(condition, Equals):
-        return condition.left == condition.right
-    return isinstance(condition, Expression) and condition.head in tables

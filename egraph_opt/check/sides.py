@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.check.resolution import Fillers, Join, Joins, asks, fillers_of, without_places
+from egraph_opt.check.joins import Joins
+from egraph_opt.check.resolution import Fillers, Join, asks, fillers_of, without_places
 from egraph_opt.check.scope import NoAnswer, Rejected, Scope, conditions_of, hangs_on, patterns_of, written_by
 from egraph_opt.check.shorthands import spelled
 from egraph_opt.forking import cached_property
@@ -60,6 +61,10 @@ class Side:
             Rejected: some choices of rules do not go together.
         """
         return self._side_of(*self._joins.drawn(rng))
+
+    def meet(self, join: Join) -> None:
+        """A term was made by the rules of a join."""
+        self._joins.meet(join)
 
     def joined_by(self, choose: Callable[[int], int], most: int) -> tuple[Side, Join]:
         """`joined`, with rules that a function chooses by their number; at most so many entries are filled.

@@ -118,7 +118,7 @@ def _ways(
     example: Example, longer: Example, views: Sequence[Expression], begin: LongerViews
 ) -> list[LongerViews]:
     """How views may hold what operands have more, one after the other, where one of 1 becomes longer."""
-    ways, before, beyond = [begin], _Shapes(example), _Shapes(longer)
+    ways, before, beyond = [begin], ShapesOfParts(example), ShapesOfParts(longer)
     for view in views:
         old = before.of(view.arguments[0])
         found: list[LongerViews] = []
@@ -129,7 +129,7 @@ def _ways(
     return [way for way in ways if way.raised]
 
 
-class _Shapes:
+class ShapesOfParts:
     """The shapes of parts of an example."""
 
     def __init__(self, example: Example) -> None:

@@ -17,6 +17,7 @@ from egraph_opt.check.beside.along_other_axes import (
 from egraph_opt.check.beside.around_images import with_gaps_in_windows, with_windows_around_images
 from egraph_opt.check.beside.at_run_time import with_operands_at_run_time, with_several_at_run_time
 from egraph_opt.check.beside.both_directions import with_both_directions
+from egraph_opt.check.beside.bounds_from_behind import with_bounds_from_behind
 from egraph_opt.check.beside.cast_sources import with_other_sources
 from egraph_opt.check.beside.cast_targets import with_other_targets
 from egraph_opt.check.beside.continued_patterns import with_continued_patterns
@@ -27,6 +28,7 @@ from egraph_opt.check.beside.factors_of_one import with_factors_of_one
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
+from egraph_opt.check.beside.longer_ones import with_longer_ones
 from egraph_opt.check.beside.magnitudes import with_other_magnitudes
 from egraph_opt.check.beside.more_copies import with_copies_along_another_axis, with_more_copies
 from egraph_opt.check.beside.more_groups import with_more_groups
@@ -58,12 +60,14 @@ from egraph_opt.check.beside.parts_between import with_parts_between
 from egraph_opt.check.beside.points_for_axes import with_points_for_axes
 from egraph_opt.check.beside.proportions import with_moved_ones, with_sizes_in_proportion
 from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
+from egraph_opt.check.beside.rows_for_numbers import with_rows_for_numbers
 from egraph_opt.check.beside.scaled_lengths import with_scaled_lengths
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
 from egraph_opt.check.beside.structures import with_mirrored_constants, with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_axes import with_turned_axes
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
+from egraph_opt.check.beside.unequal_copies import with_unequal_copies
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
 from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
@@ -109,6 +113,7 @@ RELATED = (
     *(with_points_for_axes, with_uneven_windows, with_turned_axes),
     *(with_factors_of_one, with_moved_axes, with_several_at_run_time, with_multiples),
     *(with_ends_of_types, with_mirrored_constants, with_wider_kernels),
+    *(with_longer_ones, with_bounds_from_behind, with_unequal_copies, with_rows_for_numbers),
 )
 """What changes in several things at once."""
 
@@ -125,6 +130,9 @@ FEWER = {
     with_turned_axes: 12,
     with_moved_axes: 16,
     with_several_at_run_time: 16,
+    with_wider_kernels: 48,
+    with_longer_ones: 32,
+    with_unequal_copies: 32,
 }
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
 laws about slices all halves fire."""

@@ -65,8 +65,8 @@ def _with_named_axes(example: Example, node: Expression) -> Iterator[Example]:
     """A Resize along two axes next to each other, one of which may stay, whose scales are of these only."""
     arrays = arrays_of(example)
     place = place_of_leaf(node.arguments[2]) if node.head.name == "resize" else -1
-    changed = arrays[place][arrays[place] != 1] if place in arrays else ()
-    for first in range(arrays[place].size - 1) if len(changed) else ():
+    changed = arrays[place][arrays[place] != 1] if place in arrays else np.ones(0)
+    for first in range(arrays[place].size - 1) if changed.size else ():
         settings = {**dict(node.arguments[4].head.value), "axes": (first, first + 1)}
         named = with_changed(example, node, 4, tuple(sorted(settings.items())))
         for scales in ((UNEVEN, 1), (1, UNEVEN), (changed[0], 1), (1, changed[0]), (changed[0], changed[-1])):

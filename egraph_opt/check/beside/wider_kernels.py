@@ -20,7 +20,7 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.linear import ConvWindow
 
-ZEROS = ((0, 1), (1, 0), (0, 2), (2, 0), (1, 1))
+ZEROS = ((0, 1), (1, 0), (1, 1))
 """Zeros in front of a kernel and behind it."""
 
 WINDOWED = {"conv": 3, "conv_transpose": 3}
@@ -52,7 +52,7 @@ def _wider(
     made = replace(example, operands=operands)
     position = WINDOWED[node.head.name]
     window: ConvWindow = node.arguments[position].head.value
-    for pads in dict.fromkeys((zeros, zeros[::-1], (sum(zeros), 0), (0, sum(zeros)), (0, 0))):
+    for pads in dict.fromkeys((zeros[::-1], zeros, (sum(zeros), 0), (0, sum(zeros)))):
         yield with_changed(made, node, position, _padded(window, axes, pads))
 
 

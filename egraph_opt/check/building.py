@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from egraph_opt.check.choices import Choices, pick
 from egraph_opt.check.drawing import Draw
 from egraph_opt.check.entries import narrowed
 from egraph_opt.check.operands import FLOATS_ONLY
-from egraph_opt.check.resolution import Join, asks
+from egraph_opt.check.resolution import Filler, Join, asks
 from egraph_opt.check.scope import Rejected
 from egraph_opt.check.sides import Side, ask
 from egraph_opt.check.theme import Theme
@@ -58,7 +58,7 @@ def built(
         fail: the number of the condition (of `Side.conditions`) that must not hold, while all others do.
     """
     entries = narrowed(side) if fail is None else [side]
-    found = 0
+    found, cast_from, met = 0, tuple[int, ...](), set[Filler]()
     for attempt in range(tries):
         if attempt >= fruitless and not found:
             return
@@ -69,20 +69,24 @@ def built(
             rng=choices,
             theme=theme(choices),
             retries=PATIENCE if attempt < PATIENT and theme is Theme else 2,
+            cast_from=cast_from,
             **given,
         )
         try:
-            whole, failed, join = _without_tables(one, choices, failed)
+            whole, failed, join = _without_tables(one, choices, failed, met)
             made = _attempt(draw, whole, failed)
         except Rejected:
             continue
         found, kept = found + 1, choices.kept
         yield made
-        if join is not None and choices.kept > kept:
-            one.meet(join)
+        if choices.kept > kept:
+            cast_from = draw.cast_from
+            met.update(join.used if join else ())
 
 
-def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[Side, Any, Join | None]:
+def _without_tables(
+    side: Side, rng: np.random.Generator, failed: Any, met: Collection[Filler]
+) -> tuple[Side, Any, Join | None]:
     """A statement joined with the rules that fill the tables which it asks, what has to fail of it, and the
     join.
 
@@ -90,7 +94,7 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
     """
     if not side.asks_tables:
         return side, failed, None
-    whole, join = side.joined(rng)
+    whole, join = side.joined(rng, met)
     if failed is None:
         return whole, None, join
     if not asks(failed, side.tables):

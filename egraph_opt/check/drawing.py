@@ -56,7 +56,7 @@ class Draw(Scope):
         weights: the shapes of the elements of the list in the making, where they differ by place.
         all_huge: most constants are as large as those of their type or class get.
         ranged: of most operands it is known between what they lie.
-        cast_from: the type that was cast last, if one was.
+        cast_from: the type that was cast last, in this term or one that was kept.
     """
 
     rng: Choices
@@ -276,7 +276,7 @@ class Draw(Scope):
             self.dtype = self.theme.operand_dtype(self.rng, declared.name, name, len(operands), self.dtype)
             if declared.name in FLOATS_ONLY and before not in ALL_FLOATS:
                 raise Rejected("an operator of floats")
-            if declared.name == "cast":  # from the type that another one in the term is of, or any
+            if declared.name == "cast":  # of the type that was cast before, or any
                 self.dtype = pick(self.rng, *tables.TYPES, *self.cast_from * len(tables.TYPES))
                 self.cast_from = (self.dtype,)
             self.picked = numbers_of(operands[0].shape) if declared.name == "gather" and operands else ()

@@ -28,31 +28,29 @@ class Joins:
         self.own = [c for c in statement.conditions if not isinstance(c, Guard)]
         self.first = _Choice(Join(tables, pending=asked_in((*tops, *self.own), tables)))
         self.statement = statement
-        self._met = set[Filler]()
 
-    def drawn(self, rng: np.random.Generator) -> tuple[Equality | Rule, Join]:
+    def drawn(self, rng: np.random.Generator, met: Collection[Filler]) -> tuple[Equality | Rule, Join]:
         """The statement with the conditions of rules that fill its tables instead of entries.
 
-        The same objects for the same choices.  Every other time there is a rule among them that no term was
-        made by, and else as few as may be: of many rules at once few terms suit all.
+        The same objects for the same choices.
+
+        Args:
+            met: rules by which terms were made.  Every other time there is another one among them, and else
+                as few as may be: of many rules at once few terms suit all.
 
         Raises:
             Rejected: none of some choices of rules go together.
         """
         for _ in range(CHOICES):
-            met = self._met if rng.integers(2) else None
+            others = met if rng.integers(2) else None
             try:
                 choice = self.first
                 while choice.entry is not None:
-                    choice = choice.drawn(rng, met)
+                    choice = choice.drawn(rng, others)
                 return choice.whole(self.statement, self.own)
             except Rejected:
                 continue
         raise Rejected("rules that do not go together")
-
-    def meet(self, join: Join) -> None:
-        """A term was made by the rules of a join."""
-        self._met.update(join.used)
 
     def chosen(self, choose: Callable[[int], int], most: int) -> tuple[Equality | Rule, Join]:
         """`drawn`, with rules that a function chooses by their number; at most so many entries are filled.

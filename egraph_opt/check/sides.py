@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.check.joins import Joins
-from egraph_opt.check.resolution import Fillers, Join, asks, fillers_of, without_places
+from egraph_opt.check.resolution import Filler, Fillers, Join, asks, fillers_of, without_places
 from egraph_opt.check.scope import NoAnswer, Rejected, Scope, conditions_of, hangs_on, patterns_of, written_by
 from egraph_opt.check.shorthands import spelled
 from egraph_opt.forking import cached_property
@@ -54,17 +54,16 @@ class Side:
         """Sides by the identity of their joins, which `_joins` keeps."""
         return {}
 
-    def joined(self, rng: np.random.Generator) -> tuple[Side, Join]:
+    def joined(self, rng: np.random.Generator, met: Collection[Filler] = ()) -> tuple[Side, Join]:
         """The statement with what rules that fill its tables ask instead of their entries.
+
+        Args:
+            met: rules by which terms were made, see `Joins.drawn`.
 
         Raises:
             Rejected: some choices of rules do not go together.
         """
-        return self._side_of(*self._joins.drawn(rng))
-
-    def meet(self, join: Join) -> None:
-        """A term was made by the rules of a join."""
-        self._joins.meet(join)
+        return self._side_of(*self._joins.drawn(rng, met))
 
     def joined_by(self, choose: Callable[[int], int], most: int) -> tuple[Side, Join]:
         """`joined`, with rules that a function chooses by their number; at most so many entries are filled.

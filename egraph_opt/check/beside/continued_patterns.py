@@ -224,8 +224,18 @@ def _with(example: Example, place: int, made: Array, tied: Numbers, counts: Numb
     ways: tuple[Numbers, ...] = ({}, tied, {**counts, **tied}, counts, _with_room(example, tied))
     yield from filter(lowered_if_typed, _followed(example, place, made, ways))
     alone = replace(example, operands=example.operands.with_constant(place, made))
+    yield from filter(lowered_if_typed, _own_views(alone, place, arrays_of(example)[place].size, made.size))
     for old, new in tied.items():
         yield from filter(lowered_if_typed, _views(alone, old, new))
+
+
+def _own_views(example: Example, place: int, old: int, new: int) -> Iterator[Example]:
+    """The views of a constant itself, of which one dim is its length."""
+    for node in nodes_of(example):
+        if node.head.name == "reshape" and node.arguments[0] == leaf(place):
+            dims = node.arguments[1].head.value
+            for k in (k for k, dim in enumerate(dims) if dim == old):
+                yield with_changed(example, node, 1, (*dims[:k], new, *dims[k + 1 :]))
 
 
 def _with_room(example: Example, tied: Numbers) -> Numbers:

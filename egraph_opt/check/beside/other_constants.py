@@ -1,8 +1,8 @@
 """Constants that are nearly what an example has, or the odd ones among their kind.
 
-Within a millionth of a number; fractions where a function is none; one NaN; whole numbers of so many digits
-that multiples are rounded; where every bit is promised the least number, which has no half; integers that are
-one float and several numbers; truth values in every order of so many.
+Within a millionth of a number; fractions where a function is none; one NaN or infinity; whole numbers of so
+many digits that multiples are rounded; where every bit is promised the least number, which has no half;
+integers that are one float and several numbers; truth values in every order of so many.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def with_other_constants(example: Example, *, bits: bool = False) -> Iterator[Ex
     """Each constant one of those, all integers at once.
 
     Args:
-        bits: the law promises every bit, also of a NaN.
+        bits: the law promises every bit, also of a NaN, and of infinities.
     """
     operands, constants = example.operands, arrays_of(example)
     heads = {node.arguments[0].head.value for node in nodes_of(example) if node.head.name == "unary"}
@@ -79,9 +79,10 @@ def _beside(array: Array, *, steps: bool, bits: bool) -> Iterator[Array]:
             if bits:
                 yield np.full_like(array, np.finfo(array.dtype).smallest_subnormal)
             for place in (0, array.size - 1) if bits and array.size > 1 else ():
-                made = array.copy()
-                made.flat[place] = np.nan
-                yield made
+                for odd in (np.nan, np.inf, -np.inf):
+                    made = array.copy()
+                    made.flat[place] = odd
+                    yield made
         elif array.dtype.kind in "iu" and array.size == 1:
             yield from (np.full_like(array, number) for number in SMALL)
         elif array.dtype == np.bool_ and array.size > 1:

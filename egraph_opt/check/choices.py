@@ -13,7 +13,7 @@ one that meets them.  Nothing depends on a name, a clock or a seed of the caller
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -140,6 +140,12 @@ def spread(items: Sequence[Item], most: int, turn: int = 0) -> Sequence[Item]:
     """So many of some, evenly, others in each turn."""
     step = -(-len(items) // most) or 1
     return items[turn % step :: step]
+
+
+def with_half_of(items: Sequence[Item], likely: Collection[Item]) -> list[Item]:
+    """Items, and as many more of those that are likely, where some are."""
+    own = [item for item in dict.fromkeys(items) if item in likely]
+    return [*items, *(own * (len(items) // len(own)) if own else ())]
 
 
 Random = np.random.Generator

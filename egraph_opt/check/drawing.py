@@ -15,7 +15,7 @@ from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.blocks import slices_in
-from egraph_opt.check.choices import Choices, chance, pick
+from egraph_opt.check.choices import Choices, chance, pick, with_half_of
 from egraph_opt.check.elements import Hints, elements, indices
 from egraph_opt.check.feeds.kinds import HALF_RANGE
 from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, is_large, numbers_of
@@ -49,7 +49,7 @@ class Draw(Scope):
         first_constants: of those that others have to fit.
         repeats: the share of operands that have the shape of an earlier one.
         retries: how often an operator's operands may be drawn anew.
-        numbers: those that the law names.
+        numbers, words: those that the law names; every other name of an operator is one of these.
         picked: the dims of the operand that the one in the making picks elements of.
         along: the axis along which operands are joined.
         counts: whether it is one of numbers of elements.
@@ -81,6 +81,7 @@ class Draw(Scope):
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
     huge_integers: tuple[int, ...] = tables.TOO_LARGE_INTEGERS
     cast_from: tuple[int, ...] = ()
+    words: frozenset[str] = frozenset()
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
@@ -98,11 +99,6 @@ class Draw(Scope):
             made = self.leaves.constant(self._elements(tuple(shape), dtype), dtype)  # type: ignore[arg-type]
         else:
             made = self.leaves.input(tuple(shape), dtype)
-        self.known[made] = self.leaves.facts[-1]
-        return made
-
-    def unknown_rank(self) -> Any:
-        made = self.leaves.input(None, self.dtype)
         self.known[made] = self.leaves.facts[-1]
         return made
 
@@ -158,7 +154,9 @@ class Draw(Scope):
         if pattern.sort.kind == "tensor":
             again = any(known.shape is None for known in self.leaves.facts)
             if self.theme.is_usual and pick(self.rng, *[False] * (1 if again else 29), True):
-                return self.unknown_rank()
+                made = self.leaves.input(None, self.dtype)  # of any rank
+                self.known[made] = self.leaves.facts[-1]
+                return made
             made = self.leaf(
                 self.theme.any_shape(self.rng) if wish is None else wish, self.dtype, first=first
             )
@@ -341,7 +339,8 @@ class Draw(Scope):
             if not names:
                 raise Rejected(f"no table of the names of {operator}")
             self.rng.at(f"{pattern!r}")
-            self.environment[pattern] = constant(pick(self.rng, *names), pattern.sort)
+            chosen = pick(self.rng, *with_half_of(names, self.words))
+            self.environment[pattern] = constant(chosen, pattern.sort)
         return self.environment[pattern]
 
     def attribute(

@@ -106,7 +106,8 @@ def _named_in(law: Law) -> Iterator[Any]:
         elif isinstance(item, CodeType):
             pending += item.co_consts
         elif isinstance(item, dict):
-            pending += (*item, *item.values()) if len(item) <= LARGEST_TABLE else ()
+            keys = (key for key in item if not isinstance(key, int))  # which are types of elements
+            pending += (*keys, *item.values()) if len(item) <= LARGEST_TABLE else ()
         elif isinstance(item, (tuple, list, frozenset)):
             yield item
             pending += item if len(item) <= LARGEST_TABLE else ()

@@ -121,7 +121,7 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
     named = sorted(n for n in trying.numbers if abs(n) < MOST_NUMBER)
     numbers = tuple(named) + tuple(n * NEARLY for n in named if n)
     given: dict[str, Any] = {"numbers": numbers, "numerics": trying.law.numerics}
-    given["fruitless"] = budget.fruitless
+    given |= {"words": trying.named.words, "fruitless": budget.fruitless}
     if trying.is_assumed:
         given["large_integers"] = given["huge_integers"] = tables.MIXED_INTEGERS
     choices = Choices() if fail is None else _near(side, budget.tries // 2, given)

@@ -76,7 +76,8 @@ class Trying:
     def __post_init__(self) -> None:
         required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
         self.laws = tuple(sorted({self.law, *required}, key=lambda law: law.key))
-        named = frozenset(numbers_of(self.law))
+        # What is assumed of inputs is not so of large ones.
+        named = frozenset[float]() if self.is_assumed else frozenset(numbers_of(self.law))
         self.numbers = named.union(numbers_between(named))
         self.named = named_by(self.law)
         self.own_types = self.law.numerics in ("bitwise", "finite")  # as where no more is allowed

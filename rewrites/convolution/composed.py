@@ -24,6 +24,7 @@ from egraph_opt.rewrites.conditions.channels import (
     SMALLEST,
     axes_of_a_row,
     is_float_constant,
+    is_moderate,
     is_no_computed_bias,
     known_elements,
     may_sum,
@@ -82,7 +83,7 @@ def _keeps_its_size(v: Fact, w: Fact) -> bool:
     """As far as they are known, sums of products of elements do not overflow, nor do the greatest vanish."""
     known = known_elements(v), known_elements(w)
     if not all(known):
-        return True
+        return is_moderate(v.dtype, *(known[0] or known[1] or ()))
     size = math.prod(max(map(abs, values)) for values in known if values)
     terms = math.prod(d for d in (w.shape or ())[1:] if isinstance(d, int))
     return size == 0 or SMALLEST[v.dtype] <= size <= LARGEST[v.dtype] / terms

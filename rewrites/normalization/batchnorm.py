@@ -28,6 +28,7 @@ from egraph_opt.rewrites.conditions.channels import (
     count_along,
     is_finite_constant,
     is_float_constant,
+    is_moderate,
     is_scale,
     is_shift,
     known_elements,
@@ -261,7 +262,7 @@ def stays_below(s: Fact, c: Fact, m: Fact, v: Fact, eps: float) -> bool:
     if v.dtype == TensorProto.FLOAT16 and not v.const:
         return False
     if not all(known[:3]):
-        return True
+        return is_moderate(v.dtype, *(n for each in known[1:] for n in each or ()))
     least, (large, other) = min(known[0] or ()) + eps, (max(map(abs, each or ())) for each in known[1:3])
     moved = max(map(abs, known[3] or ()), default=1.0)
     return least > 0 and large * other * max(moved, 1.0) <= LARGEST[v.dtype] * math.sqrt(least)

@@ -12,6 +12,7 @@ from egraph_opt.laws import Dims, Flag, Float, Settings, Slices, String, Tensor,
 from egraph_opt.operators import (
     Literal,
     attention,
+    binary,
     cast,
     expand,
     literal,
@@ -185,6 +186,35 @@ def columns_of_grid(i: Tensor, d: Dims, e: Dims, f: Dims):
     yield rewrite(whole, literal(column_of(i, d, e, f)), because="forgets the grid")
 
 
+@hosted()
+def triangle(i: Fact, j: Fact, d: Dims, e: Dims) -> Literal | None:
+    """Which keys each query sees."""
+    if not i.ints or not j.ints or i.rank != 1 or j.rank != 1 or max(len(i.ints), len(j.ints)) > 16:
+        return None
+    n, m = len(i.ints), len(j.ints)
+    if i.ints != tuple(range(n)) or j.ints != tuple(range(m)) or d != (n, 1) or e != (1, m):
+        return None
+    return Literal(T.BOOL, (n, m), tuple(k // n >= k % n for k in range(n * m)))
+
+
+def causal(n, m):
+    def make(g):
+        i, j = g.constant(np.arange(n)), g.constant(np.arange(m))
+        return binary("GreaterOrEqual", reshape(i, (n, 1)), reshape(j, (1, m)))
+
+    return make
+
+
+@wrong("bitwise", causal(2, 3), examples=fires_on(causal(3, 3), causal(4, 4)))
+def causal_mask(i: Tensor, j: Tensor, d: Dims, e: Dims):
+    """[0, 1, ..]' >= [0, 1, ..] = a triangle
+
+    Wrong of masks that are no squares.
+    """
+    whole = binary("GreaterOrEqual", reshape(i, d), reshape(j, e))
+    yield rewrite(whole, literal(triangle(i, j, d, e)), because="forgets places")
+
+
 # --- numbers -----------------------------------------------------------------------------------------------
 
 
@@ -214,3 +244,31 @@ def mask_as_choice(c: Tensor, x: Tensor):
     chosen = where(c, x, number_like(x, 0.0))
     known = (is_condition(c), is_from_zero(x))
     yield rewrite(cast(c, T.FLOAT) * x, chosen, *known, because="a product is shorter")
+
+
+@hosted()
+def is_no_nan(x: Fact) -> bool:
+    known = interval_of(x)
+    return x.is_static and x.dtype == T.FLOAT and known is not None and not known[2]
+
+
+@hosted()
+def zeros_of(x: Fact) -> Literal:
+    return Literal(x.dtype, x.shape, (0.0,))
+
+
+def difference(*numbers):
+    def make(g):
+        x = g.constant(np.array(numbers, np.float32))
+        return x - x
+
+    return make
+
+
+@wrong("bitwise", difference(1, np.inf), examples=fires_on(difference(1, -2)))
+def difference_of_same(x: Tensor):
+    """x - x = 0 where there is no NaN
+
+    Wrong, bit by bit, of infinities.
+    """
+    yield rewrite(x - x, literal(zeros_of(x)), is_no_nan(x), because="forgets x")

@@ -9,8 +9,10 @@ from onnx import TensorProto as T
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Axes,
+    Axis,
     DataType,
     Float,
+    Slices,
     Tensor,
     Unit,
     assign,
@@ -22,7 +24,8 @@ from egraph_opt.laws import (
     rule,
     table,
 )
-from egraph_opt.operators import cast, layer_norm, reduce, rms_norm, variadic
+from egraph_opt.operators import cast, cumsum, layer_norm, reduce, rms_norm, slice_, unary, variadic
+from egraph_opt.rewrites.conditions.values import fits
 
 from . import fires_on, is_single, wrong
 
@@ -96,3 +99,59 @@ def norm_of_centred(x: Tensor, s: Tensor, a: Axes, e: Float):
     """
     known = (eq(a, centred(x)), is_single(x))
     yield rewrite(layer_norm(x, s, a, e), rms_norm(x, s, a, e), *known, because="forgets the mean")
+
+
+@table()
+def going_up(x: Tensor) -> Axis:
+    """The elements of x along the axis go up."""
+
+
+@hosted()
+def along(k: Fact, x: Fact) -> Axis | None:
+    return k.splat % x.rank if isinstance(k.splat, int) and x.rank else None
+
+
+@hosted()
+def is_shift_of_rows(c: Fact, x: Fact) -> bool:
+    """Constants for rows: they have fewer axes than x."""
+    return c.const and c.rank is not None and x.rank is not None and c.rank < x.rank
+
+
+PLAIN = (("exclusive", 0), ("reverse", 0))
+
+
+@auxiliary()
+def goings(x: Tensor, y: Tensor, c: Tensor, k: Tensor, a: Axis):
+    """Fills `going_up`: sums of what is not negative, shifted."""
+    yield rule(eq(y, cumsum(unary("Relu", (), x), k, PLAIN)), then=assign(going_up(y), along(k, x)))
+    shifted = is_shift_of_rows(c, x), fits(c, x)
+    yield rule(eq(y, x + c), eq(a, going_up(x)), *shifted, then=assign(going_up(y), a))
+
+
+@hosted()
+def alone_in(a: Axis) -> Axes:
+    return (a,)
+
+
+@hosted()
+def last_along(x: Fact, a: Axis) -> Slices | None:
+    return ((a, -1, None, 1),) if x.is_static and 0 not in x.shape and x.dtype == T.FLOAT else None
+
+
+def rising(*shift):
+    def make(g):
+        up = cumsum(unary("Relu", (), g.input((2, 4))), g.constant(np.array(1)), PLAIN)
+        c = g.constant(np.array(shift[0] if len(shift) == 1 else shift, np.float32))
+        return reduce("ReduceMax", up + c, (1,), 1)
+
+    return make
+
+
+@wrong("finite", rising(-5, -10, -15, -20), uses=(goings,), examples=fires_on(rising(-5)))
+def greatest_of_rising_rows(x: Tensor, a: Axis):
+    """ReduceMax(x) = the last of what goes up
+
+    Wrong of a shift that goes down along the row.
+    """
+    whole = reduce("ReduceMax", x, alone_in(a), 1)
+    yield rewrite(whole, slice_(x, last_along(x, a)), eq(a, going_up(x)), because="forgets all others")

@@ -49,6 +49,7 @@ from egraph_opt.check.beside.orders import with_other_orders
 from egraph_opt.check.beside.other_attributes import PICKY, Made
 from egraph_opt.check.beside.other_bytes import with_other_bytes
 from egraph_opt.check.beside.other_constants import with_other_constants
+from egraph_opt.check.beside.other_equations import with_other_equations
 from egraph_opt.check.beside.other_flags import with_other_flags
 from egraph_opt.check.beside.other_layers import with_other_layers
 from egraph_opt.check.beside.other_letters import with_other_letters
@@ -63,6 +64,7 @@ from egraph_opt.check.beside.quantized_bounds import with_quantized_bounds
 from egraph_opt.check.beside.rows_for_numbers import with_rows_for_numbers
 from egraph_opt.check.beside.scaled_lengths import with_scaled_lengths
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
+from egraph_opt.check.beside.stepped_blocks import with_stepped_blocks
 from egraph_opt.check.beside.structures import with_mirrored_constants, with_structures
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_axes import with_turned_axes
@@ -114,6 +116,7 @@ RELATED = (
     *(with_factors_of_one, with_moved_axes, with_several_at_run_time, with_multiples),
     *(with_ends_of_types, with_mirrored_constants, with_wider_kernels),
     *(with_longer_ones, with_bounds_from_behind, with_unequal_copies, with_rows_for_numbers),
+    *(with_other_equations, with_stepped_blocks),
 )
 """What changes in several things at once."""
 

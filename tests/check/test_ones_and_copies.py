@@ -15,16 +15,19 @@ from egraph_opt.check.beside.bounds_from_behind import with_bounds_from_behind
 from egraph_opt.check.beside.continued_patterns import with_continued_patterns
 from egraph_opt.check.beside.longer_ones import with_longer_ones
 from egraph_opt.check.beside.other_constants import with_other_constants
+from egraph_opt.check.beside.other_equations import with_other_equations
 from egraph_opt.check.beside.rows_for_numbers import with_rows_for_numbers
+from egraph_opt.check.beside.stepped_blocks import with_stepped_blocks
 from egraph_opt.check.beside.unequal_copies import with_unequal_copies
 from egraph_opt.check.beside.variants import arrays_of, dims_of
 from egraph_opt.check.building import built
 from egraph_opt.check.choices import Choices
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.sides import sides_of
-from egraph_opt.laws import Operands
+from egraph_opt.check.tried_terms import lowered_if_typed
+from egraph_opt.laws import Operands, listed
 from egraph_opt.laws.law import Example
-from egraph_opt.operators import binary, expand, matmul, reshape, slice_
+from egraph_opt.operators import binary, einsum, expand, matmul, overwrite, reshape, slice_
 from tests.wrong.rules_say_too_much import mask_twice
 
 
@@ -84,6 +87,26 @@ def test_a_range_is_longer_in_its_own_view() -> None:
     made = list(with_continued_patterns(example(mask)))
     assert ((3,), (4,)) in set(map(shapes, made))
     assert ((4,), (3,)) in set(map(shapes, made))
+
+
+def test_an_einsum_has_other_equations_of_ones() -> None:
+    made = list(with_other_equations(example(lambda g: einsum("ibi->bi", listed(g.input((2, 3, 2)))))))
+    found = {(nodes_of(each)[0].arguments[0].head.value, *shapes(each)) for each in made}
+    assert {("aab->b", (1, 1, 1)), ("ij->ji", (2, 2))} <= found
+    assert not any("," in equation for equation, *_ in found)
+
+
+def test_two_blocks_are_in_steps_with_as_many_rows() -> None:
+    def twice(g: Operands) -> Any:
+        x, u, v = (g.input((n, 5)) for n in (6, 2, 4))
+        inner = overwrite(x, u, "ScatterND", ((0, 1, 3, 1),))
+        return overwrite(inner, v, "ScatterND", ((0, 0, 4, 1),))
+
+    made = list(with_stepped_blocks(example(twice)))
+    blocks = [[n.arguments[3].head.value[0] for n in nodes_of(e) if n.head.name == "overwrite"] for e in made]
+    assert [(0, 0, 6, 2), (0, 1, 6, 3)] in blocks
+    assert shapes(made[blocks.index([(0, 0, 6, 2), (0, 1, 6, 3)])]) == ((6, 5), (2, 5), (3, 5))
+    assert all(map(lowered_if_typed, made))
 
 
 def test_constants_hold_infinities_where_bits_are_promised() -> None:

@@ -71,7 +71,8 @@ def _unary_settings(rng: Random, shape: Shape, before: Attributes, operands: Ope
     if name == "IsInf":
         negative, positive = pick(rng, (1, 1), (1, 0), (0, 1))
         return (("detect_negative", negative), ("detect_positive", positive))
-    slopes = tuple(float(np.float32(s)) for s in (*tables.SLOPES, *named) if s or name != "Celu")
+    # Below 0 the alpha of a Celu makes exponentials infinite, on ordinary numbers.
+    slopes = tuple(float(np.float32(s)) for s in (*tables.SLOPES, *named) if s > 0 or name != "Celu")
     return tuple((key, pick(rng, *slopes)) for key in _SETTINGS.get(name, ()))
 
 

@@ -17,6 +17,9 @@ from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Expression, constant
 
+CONVOLUTIONS = ("conv", "conv_transpose")
+"""Of both a weight has along its second axis what one group has."""
+
 EVEN = 4
 """Groups, of which some are fewer."""
 
@@ -28,8 +31,9 @@ def with_more_groups(example: Example) -> Iterator[Example]:
     are odd, and with one for each channel; each setting of groups another one that divides an order of
     channels."""
     for node in nodes_of(example):
-        if node.head.name == "conv" and place_of_leaf(node.arguments[1]) >= 0:
-            yield from _of_a_weight(example, node)
+        if node.head.name in CONVOLUTIONS and place_of_leaf(node.arguments[1]) >= 0:
+            if node.head.name == "conv":
+                yield from _of_a_weight(example, node)
             yield from _in_fewer_groups(example, node)
         for k in attributes_in(node):
             if "num_groups" in dict(_settings(node.arguments[k])):

@@ -43,7 +43,7 @@ def goes_far(cut: Slices) -> bool:
 
 
 def test_a_number_with_a_name_is_named_also_within_a_condition_of_all() -> None:
-    def far(x: Tensor, cut: Slices):  # type: ignore[no-untyped-def]
+    def far(x: Tensor, cut: Slices):
         """Slice(x) = x"""
         yield rewrite(slice_(x, cut), x, goes_far(cut), because="idle")
 

@@ -229,7 +229,10 @@ def _whole(rng: np.random.Generator) -> Iterator[Example]:
         made = partial(binary, op, cast(i, T.INT64))
         for term in (made(cast(j, T.INT64)), made(two), made(ends), binary(op, two, cast(i, T.INT64))):
             yield replace(g.fires(term), opset=13)
-    few = cast(i, T.INT64)
+    few, bytes_ = cast(i, T.INT64), g.input(("N", 4), T.INT8)
+    for other in (cast(g.input((4,), T.INT8), T.INT64), two):
+        made = binary("Equal", cast(bytes_, T.INT64), other)
+        yield replace(g.near_miss(made, "there is no Equal of bytes before opset 11"), opset=9)
     yield from g.near_misses(
         (binary("Less", few, g.constant(np.array(2**31))), "int32 has no such number"),
         (binary("Less", few, g.constant(np.array([2, -(2**31) - 1, 0, 5]))), "int32 has no such number"),

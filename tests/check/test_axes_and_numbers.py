@@ -13,7 +13,8 @@ from egraph_opt.operators import ConvWindow, conv, einsum, gather_elements, none
 from egraph_opt.operators.terms import listed
 from egraph_opt.operators.windows import PoolWindow
 
-from .test_related_changes import attributes, constants, example
+from .examples import example
+from .test_related_changes import attributes, constants
 
 
 def test_points_are_in_every_place_for_one_axis_and_for_several() -> None:

@@ -24,7 +24,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.constants import array_fact
 from egraph_opt.laws import Operands, Tensor, hosted, kernel, listed, relu, rewrite
 from egraph_opt.laws.dropping import asking_kernels
-from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.law import Law
 from egraph_opt.operators import (
     PoolWindow,
     cast,
@@ -45,12 +45,9 @@ from egraph_opt.operators.scattering import lengths
 from egraph_opt.operators.terms import opset
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_kernel_float
 
+from .examples import example
+
 NEAREST = (("coordinate_transformation_mode", "asymmetric"), ("mode", "nearest"), ("nearest_mode", "floor"))
-
-
-def example(make) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
 
 
 def test_letters_of_an_equation_change_places() -> None:

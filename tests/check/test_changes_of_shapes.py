@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from egraph_opt.check import LawRefusedError, check_law
@@ -46,10 +45,7 @@ from egraph_opt.operators.terms import listed
 from egraph_opt.operators.windows import PoolWindow
 from tests.wrong.pixels_of_enlarged_images import mode, scaled
 
-
-def example(make: Callable[[Operands], Any]) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
+from .examples import example
 
 
 def shapes(made: Example) -> list[Any]:

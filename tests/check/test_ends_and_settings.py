@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,9 @@ from egraph_opt.laws import Operands, Slices, Tensor, hosted, rewrite
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.operators import ConvWindow, batchnorm, conv, none, resize, slice_, unary
 
+from .examples import example
+
 FAR = 4_321
-
-
-def example(make: Callable[[Operands], Any]) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
 
 
 def top(made: Example) -> list[Any]:

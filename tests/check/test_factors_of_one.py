@@ -14,10 +14,7 @@ from egraph_opt.laws import Operands
 from egraph_opt.laws.law import Example
 from egraph_opt.operators import matmul, reshape, transpose
 
-
-def example(make: Any) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
+from .examples import example
 
 
 def dims_in(made: Example) -> list[Any]:

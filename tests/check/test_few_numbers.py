@@ -14,7 +14,8 @@ from egraph_opt.check.beside.where_it_ends import where_it_ends
 from egraph_opt.laws import Operands
 from egraph_opt.operators import binary, cast, none, quantize, resize, slice_, unary
 
-from .test_related_changes import attributes, clip, constants, example, ranges
+from .examples import example
+from .test_related_changes import attributes, clip, constants, ranges
 
 
 def test_what_is_cast_goes_to_floats_of_8_bits_and_is_seen_in_wider_ones() -> None:

@@ -5,7 +5,6 @@ And rules that fill a table: terms are made by each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,7 @@ from egraph_opt.laws.law import Example
 from egraph_opt.operators import binary, einsum, expand, matmul, overwrite, reshape, slice_
 from tests.wrong.rules_say_too_much import mask_twice
 
-
-def example(make: Callable[[Operands], Any]) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
+from .examples import example
 
 
 def shapes(made: Example) -> tuple[Any, ...]:

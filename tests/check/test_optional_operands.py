@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from onnx import TensorProto
 
@@ -31,10 +30,7 @@ from egraph_opt.operators.linear import conv_transpose
 from egraph_opt.operators.recurrent import GATES, RecurrentLayer, recurrent
 from egraph_opt.operators.terms import listed
 
-
-def example(make: Any) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
+from .examples import example
 
 
 def layer(g: Operands, kind: str, *, bias: bool = True) -> Any:

@@ -63,10 +63,7 @@ from egraph_opt.operators.recurrent import RecurrentLayer, recurrent
 from egraph_opt.operators.terms import listed
 from egraph_opt.operators.windows import PoolWindow
 
-
-def example(make) -> Example:
-    g = Operands(np.random.default_rng(0))
-    return g.fires(make(g))
+from .examples import example
 
 
 def constants(made: Example) -> list[Any]:

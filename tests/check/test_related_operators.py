@@ -14,7 +14,8 @@ from egraph_opt.operators.rotary import rotary, settings_of
 from egraph_opt.operators.terms import listed
 from egraph_opt.operators.windows import PoolWindow
 
-from .test_related_changes import attributes, example
+from .examples import example
+from .test_related_changes import attributes
 
 
 def test_windows_are_seen_from_behind_and_slices_follow() -> None:

@@ -16,7 +16,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, ne, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, ne, rewrite
 from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
@@ -147,7 +147,7 @@ def roots(u: Tensor, c: Tensor):
     Infinity is (-infinity) ^ 0.5, and 0.0 is (-0.0) ^ 0.5.
     """
     for exponent, root in ((0.5, sqrt(u)), (-0.5, reciprocal(sqrt(u))), (-1.0, reciprocal(u))):
-        sound = (all_are(c, exponent), is_kernel_float(u), fits(c, u))
+        sound = (all_are(c, exponent), kernel(is_kernel_float(u)), fits(c, u))
         yield rewrite(u**c, root, *sound, because="no power is cheaper than a root")
 
 

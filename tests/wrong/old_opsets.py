@@ -111,3 +111,25 @@ def bytes_in_order(x: Tensor, y: Tensor, t: DataType):
     """
     left = binary("Less", cast(x, t), cast(y, t))
     yield rewrite(left, binary("Less", x, y), are_bytes(x, y, t), because="forgets the floats")
+
+
+@hosted()
+def widens_to_int64(x: Fact, y: Fact, t: int) -> bool:
+    return x.dtype == y.dtype and x.dtype in (T.INT8, T.UINT8, T.INT16, T.INT32) and t == T.INT64
+
+
+@wrong(
+    "bitwise",
+    of_two(lambda x, y: binary("Equal", cast(x, T.INT64), cast(y, T.INT64)), (3,), T.INT8),
+    opset=9,
+    examples=fires_on(
+        of_two(lambda x, y: binary("Equal", cast(x, T.INT64), cast(y, T.INT64)), (3,), T.INT32)
+    ),
+)
+def equality_of_wide_integers(x: Tensor, y: Tensor, t: DataType):
+    """Equal(Cast_int64(x), Cast_int64(y)) = Equal(x, y)
+
+    Wrong before opset 11, where Equal takes int32 and int64 only.
+    """
+    wide = binary("Equal", cast(x, t), cast(y, t))
+    yield rewrite(wide, binary("Equal", x, y), widens_to_int64(x, y, t), because="forgets t")

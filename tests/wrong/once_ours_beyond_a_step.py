@@ -124,3 +124,25 @@ def shift_behind_any_batchnorm(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Te
     """
     whole = batchnorm(x, s, b + reshape(c, shift_behind(x, s, b, c)), m, v, e)
     yield rewrite(batchnorm(x, s, b, m, v, e) + c, whole, are_of_type(x, s, b, m, v), because="one constant")
+
+
+@hosted()
+def scales_rows(s: Fact, c: Fact) -> bool:
+    """Their product overflows nowhere, as far as the elements are known."""
+    known = s.data, c.data
+    if None in known:
+        return s.dtype == c.dtype == T.FLOAT and s.shape == c.shape
+    return all(abs(a * b) < HUGE for a, b in zip(*known, strict=True))  # type: ignore[arg-type]
+
+
+def _scaled(number: float):
+    return lambda g: (g.input((2, 3)) * g.input((3,))) * g.constant(np.full(3, number))
+
+
+@wrong("reassociates", _scaled(HUGE), values=(0.01, 2.0, 10.0), examples=fires_on(_scaled(1.5)))
+def scales_of_which_one_is_known(x: Tensor, s: Tensor, c: Tensor):
+    """(x * s) * c = x * (s * c), where no product of known elements overflows
+
+    Wrong where c is very large, and nobody knows s.
+    """
+    yield rewrite((x * s) * c, x * (s * c), scales_rows(s, c), because="either way")

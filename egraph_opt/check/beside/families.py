@@ -65,7 +65,11 @@ from egraph_opt.check.beside.rows_for_numbers import with_rows_for_numbers
 from egraph_opt.check.beside.scaled_lengths import with_scaled_lengths
 from egraph_opt.check.beside.seen_from_behind import with_windows_seen_from_behind
 from egraph_opt.check.beside.stepped_blocks import with_stepped_blocks
-from egraph_opt.check.beside.structures import with_mirrored_constants, with_structures
+from egraph_opt.check.beside.structures import (
+    with_mirrored_constants,
+    with_pairs_of_structures,
+    with_structures,
+)
 from egraph_opt.check.beside.ties import with_equal_bounds, with_tied_comparisons
 from egraph_opt.check.beside.turned_axes import with_turned_axes
 from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_turned_slices
@@ -116,7 +120,7 @@ RELATED = (
     *(with_factors_of_one, with_moved_axes, with_several_at_run_time, with_multiples),
     *(with_ends_of_types, with_mirrored_constants, with_wider_kernels),
     *(with_longer_ones, with_bounds_from_behind, with_unequal_copies, with_rows_for_numbers),
-    *(with_other_equations, with_stepped_blocks),
+    *(with_other_equations, with_stepped_blocks, with_pairs_of_structures),
 )
 """What changes in several things at once."""
 
@@ -128,6 +132,7 @@ OF_ALL = (
 
 FEWER = {
     with_structures: 64,
+    with_pairs_of_structures: 64,
     with_uneven_halves: 48,
     with_uneven_windows: 48,
     with_turned_axes: 12,

@@ -22,10 +22,10 @@ from egraph_opt.laws.law import Example
 LATER, OLD = 11, (10, 9, 8, 7)
 """An opset that is tried anyhow, and those before it of which models are optimised, too."""
 
-WRITTEN, TYPED, BROADCAST = 12, 6, 6
-"""Terms that are tried as they are, in other types, and with one size of one input that became 1."""
+WRITTEN, TYPED, BROADCAST = 12, 2, 6
+"""Terms that are tried as they are, in each other type, and with one size of one input that became 1."""
 
-MOST = 16
+MOST = 24
 """Terms in old opsets that are run."""
 
 
@@ -34,15 +34,22 @@ def in_old_opsets(examples: Sequence[Example]) -> Iterator[Example]:
 
     In the later one as well, which says what is the same there: see `unlike_later`.
     """
-    typed = [other for each in examples for name, other in variants(each) if name.startswith("in ")]
+    by_type: dict[str, list[Example]] = {}
+    for name, other in (named for each in examples for named in variants(each)):
+        if name.startswith("in "):
+            by_type.setdefault(name, []).append(other)
+    typed = (other for alike in by_type.values() for other in spread(alike, TYPED))
     broadcast = [other for each in examples for other in with_one_size(each, lambda size: 1)]
-    chosen = (*spread(examples, WRITTEN), *spread(typed, TYPED), *spread(broadcast, BROADCAST))
+    chosen = (*spread(examples, WRITTEN), *typed, *spread(broadcast, BROADCAST))
     for opset in (LATER, *OLD):
         yield from (in_opset(opset, example) for example in chosen)
 
 
 def unlike_later(fired: Iterable[FiredTerm]) -> list[FiredTerm]:
-    """The terms of which an operator, or one that the law writes, is another in an old opset than later."""
+    """The terms of which an operator, or one that the law writes, is another in an old opset than later.
+
+    Of those that are run a term of each type comes first.
+    """
     known: dict[object, set[object]] = {}
     found: list[FiredTerm] = []
     for term in fired:
@@ -54,7 +61,13 @@ def unlike_later(fired: Iterable[FiredTerm]) -> list[FiredTerm]:
         if version not in versions and term.example.opset != LATER:
             found.append(term)
         versions.add(version)
-    return list(spread(found, MOST))
+    by_types: dict[object, FiredTerm] = {}
+    others = []
+    for term in found:
+        types = tuple(fact.dtype for fact in term.example.operands.facts)
+        if by_types.setdefault(types, term) is not term:
+            others.append(term)
+    return [*by_types.values(), *spread(others, max(MOST - len(by_types), 1))]
 
 
 def _versions(snapshot: Snapshot, opset: int) -> object:

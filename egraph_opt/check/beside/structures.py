@@ -47,26 +47,28 @@ Array = np.ndarray[Any, Any]
 
 
 def with_structures(example: Example) -> Iterator[Example]:
-    """Each constant matrix one of those, as large as it is and larger; two of one shape also each other's
-    transpose or inverse."""
-    arrays = arrays_of(example)
-    matrices = {k: array for k, array in arrays.items() if _is_matrix(array)}
-    for place, array in matrices.items():
+    """Each constant matrix one of those, as large as it is and larger."""
+    for place, array in _matrices_of(example).items():
         for sized in (example, *_larger(example, array)):
             for other in _matrices_like(arrays_of(sized)[place]):
                 yield replace(sized, operands=sized.operands.with_constant(place, other))
         yield from _reflections(example, place, array)
+    yield from _of_one_axis_more(example)
+
+
+def with_pairs_of_structures(example: Example) -> Iterator[Example]:
+    """Two square matrices of one shape one of those and itself, its transpose or its inverse."""
+    matrices = _matrices_of(example)
     for first, second in combinations(matrices, 2):
         if matrices[first].shape == matrices[second].shape and _is_square(matrices[first]):
             for sized in (example, *_larger(example, matrices[first])):
                 yield from _pairs(sized, first, second)
-    yield from _of_one_axis_more(example)
 
 
 def with_mirrored_constants(example: Example) -> Iterator[Example]:
     """Each constant of several axes one that reads the same backwards, as large as it is and larger."""
-    for place, array in arrays_of(example).items():
-        for sized in (example, *_larger(example, array)) if _is_matrix(array) else ():
+    for place, array in _matrices_of(example).items():
+        for sized in (example, *_larger(example, array)):
             given = arrays_of(sized)[place]
             made = _mirrored(given.shape, given.dtype)
             yield replace(sized, operands=sized.operands.with_constant(place, made))
@@ -82,8 +84,10 @@ def _reflections(example: Example, place: int, array: Array) -> Iterator[Example
         yield replace(made, operands=made.operands.with_constant(place, matrix))
 
 
-def _is_matrix(array: Array) -> bool:
-    return array.dtype.kind == "f" and array.ndim >= 2 and 0 not in array.shape
+def _matrices_of(example: Example) -> dict[int, Array]:
+    """Constants of floats with two axes and more, by their places."""
+    arrays = arrays_of(example).items()
+    return {at: a for at, a in arrays if a.dtype.kind == "f" and a.ndim >= 2 and 0 not in a.shape}
 
 
 def _is_square(array: Array) -> bool:

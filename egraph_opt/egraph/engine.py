@@ -1,6 +1,7 @@
 """The one module that talks to egglog: rules and graphs go in, rounds are run, all rows come out.
 
-Rules go in as text (see `egraph.program`), graphs command by command, which is linear in their number.
+Rules go in as text (see `egraph.program`), graphs command by command (see `egraph.loading`), which is linear
+in their number.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from egraph_opt.egraph.commands import FACTS, TABLES, alone, program_of
-from egraph_opt.egraph.lowering import Lowered, Term
+from egraph_opt.egraph.loading import SPAN, commands_of
+from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.objects import objects_of_thread
 from egraph_opt.egraph.ownership import OwnedGraph, never_drops
 from egraph_opt.egraph.relevance import Head, heads_of_graph
@@ -22,7 +24,7 @@ from egraph_opt.errors import EngineError, LawError
 from egraph_opt.facts.fact import CLASH
 from egraph_opt.imports import bindings
 from egraph_opt.laws.law import Law
-from egraph_opt.operators.declaration import declared_operators, operator_named
+from egraph_opt.operators.declaration import declared_operators
 
 _log = logging.getLogger(__name__)
 
@@ -38,26 +40,6 @@ are declared again then, 0.7 ms each, which is half of a saturation of a small g
 
 LOADED = ("opset", "node", "bundle_node", "list_node", "fact")
 """The tables that a graph is loaded into, beside those of its terms."""
-
-_SPAN = bindings.RustSpan("egraph-opt", 0, 0)
-
-_NODE = {"tensor": "node", "bundle": "bundle_node"}
-
-
-def _integer(value: int) -> Any:
-    return bindings.Lit(_SPAN, bindings.Int(value))
-
-
-def _string(value: str) -> Any:
-    return bindings.Lit(_SPAN, bindings.String(value))
-
-
-def _apply(function: str, *arguments: Any) -> Any:
-    return bindings.Call(_SPAN, function, list(arguments))
-
-
-def _set(function: str, key: list[Any], value: Any) -> Any:
-    return bindings.ActionCommand(bindings.Set(_SPAN, function, key, value))
 
 
 @dataclass(frozen=True)
@@ -130,7 +112,7 @@ class Engine:
         if self._failed or self._reported > MOST_REPORTED or (self._loaded and never_drops()):
             self._make()
         elif self._loaded:
-            self._do(bindings.Pop(_SPAN, 1))
+            self._do(bindings.Pop(SPAN, 1))
             self._present = self._pushed
         self._failed = True  # if this is interrupted
         self._heads, self._found = heads, self.program.found()
@@ -181,60 +163,13 @@ class Engine:
                 " a new e-graph)"
             ) from error
 
-    def _object(self, value: object) -> Any:
-        return _apply("py-object", _string(self._objects.handle(value).text))
-
     def load(self, lowered: Lowered, limits: Mapping[str, int]) -> None:
         """Replace the last graph by another one."""
         self._begin(frozenset(heads_of_graph(lowered, limits)))
-        commands = [_set("opset", [], _integer(lowered.opset))]
-        commands += [_set("limit", [_string(name)], _integer(limits[name])) for name in sorted(limits)]
-        lists: dict[tuple[int, ...], int] = {}
-        for index, term in enumerate(lowered.terms):
-            self._load_term(index, term, commands, lists)
-            known = lowered.facts[index]
-            if known is not None:
-                commands.append(_set("fact", [_apply("node", _integer(index))], self._object(known)))
         self._most = len(lowered.terms)
-        self._do(*commands)
+        self._do(*commands_of(lowered, limits, lambda value: self._objects.handle(value).text))
         self.analyse()
         self._reported_before = self._reported
-
-    def _load_term(
-        self, index: int, term: Term, commands: list[Any], lists: dict[tuple[int, ...], int]
-    ) -> None:
-        declared = operator_named(term.operator)
-        operands, attributes = iter(term.operands), iter(term.attributes)
-        arguments = []
-        for kind in declared.kinds:
-            if kind == "object":
-                arguments.append(self._object(next(attributes)))
-            elif kind == "string":
-                arguments.append(_string(next(attributes)))
-            elif kind == "int":
-                arguments.append(_integer(next(attributes)))
-            elif kind == "tensors":
-                arguments.append(self._load_list(next(operands), commands, lists))
-            else:
-                arguments.append(_apply(_NODE[kind], _integer(next(operands))))
-        commands.append(_set(_NODE[declared.result], [_integer(index)], _apply(term.operator, *arguments)))
-
-    def _load_list(
-        self, items: tuple[int, ...], commands: list[Any], lists: dict[tuple[int, ...], int]
-    ) -> Any:
-        """A list, built from its end so that no expression nests deeply."""
-        for start in range(len(items), -1, -1):
-            tail = items[start:]
-            if tail in lists:
-                continue
-            if tail:
-                rest = _apply("list_node", _integer(lists[tail[1:]]))
-                value = _apply("cons", _apply("node", _integer(tail[0])), rest)
-            else:
-                value = _apply("nil")
-            lists[tail] = len(lists)
-            commands.append(_set("list_node", [_integer(lists[tail])], value))
-        return _apply("list_node", _integer(lists[items]))
 
     def _combine(self, ruleset: str, without: frozenset[str]) -> str:
         """What runs the rules of a ruleset that can match, in their order."""
@@ -242,7 +177,7 @@ class Engine:
         if rules and rules not in self._combined:
             self._combined[rules] = name = f"{ruleset}.{len(self._combined)}"
             ordered = sorted(rules, key=self.program.order.__getitem__)
-            self._do(bindings.UnstableCombinedRuleset(_SPAN, name, [alone(rule) for rule in ordered]))
+            self._do(bindings.UnstableCombinedRuleset(SPAN, name, [alone(rule) for rule in ordered]))
         return self._combined[rules] if rules else ""
 
     def _run(self, ruleset: str, without: frozenset[str] = frozenset()) -> tuple[bool, dict[str, int]]:
@@ -250,7 +185,7 @@ class Engine:
         combined = self._combine(ruleset, without)
         if not combined:
             return False, {}
-        schedule = bindings.Run(_SPAN, bindings.RunConfig(combined))
+        schedule = bindings.Run(SPAN, bindings.RunConfig(combined))
         (answer,) = self._do(bindings.RunSchedule(schedule))
         assert isinstance(answer, bindings.RunScheduleOutput)
         matches = dict(answer.report.num_matches_per_rule)
@@ -307,7 +242,7 @@ class Engine:
             yield
         finally:
             if not self._failed:
-                self._do(bindings.Pop(_SPAN, 1))
+                self._do(bindings.Pop(SPAN, 1))
             self._present, self._found, self._combined, self._most = kept
             self._running = running
 
@@ -325,7 +260,7 @@ class Engine:
             commands = tuple(commands)
             self._declare_tables(self.program.tables_in(*commands))
             self._tell((f"(ruleset {ruleset})", *commands))
-            self._do(bindings.RunSchedule(bindings.Run(_SPAN, bindings.RunConfig(ruleset))))
+            self._do(bindings.RunSchedule(bindings.Run(SPAN, bindings.RunConfig(ruleset))))
             return self.tables(*tables)
 
     def clashes(self) -> bool:
@@ -335,7 +270,7 @@ class Engine:
 
     def size(self) -> int:
         """The number of e-nodes."""
-        (answer,) = self._do(bindings.PrintSize(_SPAN, None))
+        (answer,) = self._do(bindings.PrintSize(SPAN, None))
         assert isinstance(answer, bindings.PrintAllFunctionsSize)
         return sum(size for name, size in answer.sizes if name in declared_operators)
 

@@ -1,4 +1,5 @@
-"""What would make a result better: sizes that never change, and an opset that has the operators it needs."""
+"""What would make a result better: sizes that never change, an opset that has the operators it needs, weights
+that are floats."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import onnx_ir as ir
 
 from egraph_opt.graph.walks import RANDOM, bodies
 from egraph_opt.inference.graph import names_of_dims
+from egraph_opt.memory.objective import bytes_text
 from egraph_opt.pipeline.opset import first_opset
 
 SIZES = frozenset(("Shape", "Size"))
@@ -70,6 +72,26 @@ def opset_hint(composites: Mapping[str, int], opset: int) -> tuple[str, ...]:
         return ()
     named = ", ".join(f"{composites[name]} {name}" for name in missing)
     return (f"{named} would be one node each: --opset {max(missing.values())} (now {opset})",)
+
+
+def dequantized_hint(written: ir.Model) -> tuple[str, ...]:
+    """How many weights are made floats in each run, where nothing else is quantised.
+
+    Runtimes run quantised nodes where what goes in is quantised as well; weights alone they only make wider.
+    """
+    weights = [node.inputs[0] for node in written.graph if node.op_type == "DequantizeLinear"]
+    known = [value.const_value for value in weights if value is not None and value.const_value is not None]
+    if len(known) < LEAST or len(known) < len(weights) or any(map(_quantizes, written.graph)):
+        return ()
+    more = sum(4 * array.size - array.nbytes for array in known)
+    return (
+        f"{len(known)} weights are made floats in each run: --fold-quantized does it once, and makes the file"
+        f" {bytes_text(more)} larger",
+    )
+
+
+def _quantizes(node: ir.Node) -> bool:
+    return node.op_type in ("QuantizeLinear", "DynamicQuantizeLinear")
 
 
 def _of_sizes(graph: ir.Graph) -> Iterator[ir.Node]:

@@ -20,7 +20,7 @@ from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.laws.proved import was_proved
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.costly_nodes import costly_nodes
-from egraph_opt.pipeline.hints import free_sizes_hint, hints_of, opset_hint, sizes_of
+from egraph_opt.pipeline.hints import dequantized_hint, free_sizes_hint, hints_of, opset_hint, sizes_of
 from egraph_opt.pipeline.original import totals_of
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -140,6 +140,7 @@ def report_of(
         *hints_of(written, after.runtime, account.points),
         *free_sizes_hint(written, account.points, account.said, account.model.free_sizes_factor),
         *opset_hint(composites, region.lowered.opset),
+        *dequantized_hint(written),
     )
     return Report(
         status=status,

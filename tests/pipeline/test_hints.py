@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from onnx import parser
+import numpy as np
+import onnx
+from onnx import numpy_helper, parser
 
 from egraph_opt import optimize
 from egraph_opt.cost_models.ascend import Ascend
@@ -64,3 +66,48 @@ def test_under_ascend_free_sizes_are_said_to_cost_and_guessed_ones_are_named() -
     assert fixed.hints == ()
     free = Ascend(dynamic_factor=1.0)
     assert optimize(model, free, verify=False).report.hints == ()
+
+
+QUANTIZED = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1, 64] x) => (float[1, 64] y)
+<float scale = {0.5}, int8 zero = {0}>
+{
+    v0 = DequantizeLinear (w0, scale, zero)
+    v1 = DequantizeLinear (w1, scale, zero)
+    v2 = DequantizeLinear (w2, scale, zero)
+    a = MatMul (x, v0)
+    b = Tanh (a)
+    c = MatMul (b, v1)
+    d = Tanh (c)
+    y = MatMul (d, v2)
+}
+"""
+
+
+def quantized(nodes: str = QUANTIZED) -> onnx.ModelProto:
+    """Three products with quantised weights."""
+    model = parser.parse_model(nodes)
+    rng = np.random.default_rng(0)
+    for name in ("w0", "w1", "w2"):
+        weight = rng.integers(-127, 127, (64, 64)).astype(np.int8)
+        model.graph.initializer.append(numpy_helper.from_array(weight, name))
+    return model
+
+
+def test_weights_that_each_run_makes_floats_are_named_and_how_to_be_rid_of_that() -> None:
+    (hint,) = optimize(quantized(), "nodes").report.hints
+    assert hint == (
+        "3 weights are made floats in each run: --fold-quantized does it once, and makes the file 36.00 KiB"
+        " larger"
+    )
+    folded = optimize(quantized(), "nodes", limits={"fold_quantized": True}).report
+    assert not folded.hints and folded.nodes.runtime_after == 5
+
+
+def test_where_nodes_run_quantised_weights_stay_so_without_a_hint() -> None:
+    pairs = QUANTIZED.replace(
+        "a = MatMul (x, v0)",
+        "q = QuantizeLinear (x, scale, zero) r = DequantizeLinear (q, scale, zero) a = MatMul (r, v0)",
+    )
+    assert optimize(quantized(pairs), "nodes").report.hints == ()

@@ -6,13 +6,11 @@ A condition that compares a bound with a place is right of what counts from the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from egraph_opt.check.beside.changing import with_changed
+from egraph_opt.check.beside.cuts import Cut, with_each_cut
 from egraph_opt.check.beside.variants import dims_of
-from egraph_opt.check.scope import nodes_of
 from egraph_opt.laws.law import Example
-
-Cut = tuple[int, int, int | None, int]
 
 LAST = (-1, -2)
 
@@ -21,14 +19,10 @@ def with_bounds_from_behind(example: Example) -> Iterator[Example]:
     """Each bound of each slice from behind, by each length that there is, and near the end."""
     dims = (d for value in example.operands.values for d in dims_of(value))
     lengths = sorted({d for d in dims if isinstance(d, int) and d > 1})
-    for node in nodes_of(example):
-        given = node.arguments[1].head.value if node.head.name == "slice_" else ()
-        for k, cut in enumerate(given):
-            for other in dict.fromkeys(_others(cut, lengths)):
-                yield with_changed(example, node, 1, (*given[:k], other, *given[k + 1 :]))
+    yield from with_each_cut(example, partial(_others, lengths))
 
 
-def _others(cut: Cut, lengths: list[int]) -> Iterator[Cut]:
+def _others(lengths: list[int], cut: Cut) -> Iterator[Cut]:
     axis, start, end, step = cut
     ends = [*LAST, *(end - length for length in lengths if end is not None and 0 < end < length)]
     starts = [*LAST, *(start - length for length in lengths if 0 <= start < length)]

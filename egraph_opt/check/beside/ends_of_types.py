@@ -34,8 +34,8 @@ def with_ends_of_types(example: Example) -> Iterator[Example]:
         others = dict.fromkeys(_within(ENDS[dtype], ends) for ends in ENDS.values())
         for low, high in others:
             yield from _with_bounds(typed, low, high)
-            for end in {low, high} - {0}:
-                yield from _with_constants(typed, dtype, end)
+        for end in sorted({end for both in others for end in both} - {0}):
+            yield from _with_constants(typed, dtype, end)
 
 
 def _within(own: Ends, ends: Ends) -> Ends:

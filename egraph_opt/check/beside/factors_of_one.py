@@ -16,9 +16,9 @@ import onnx_ir as ir
 
 from egraph_opt.check.beside.changing import with_roots
 from egraph_opt.check.beside.followed_sizes import with_dims_of
+from egraph_opt.check.beside.shapes_of_parts import ShapesOfParts
 from egraph_opt.check.beside.variants import dims_of, of_dims, with_input
 from egraph_opt.check.scope import nodes_of, roots_of
-from egraph_opt.check.terms import Builder
 from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.facts.fact import Dim
 from egraph_opt.laws.law import Example
@@ -127,21 +127,6 @@ def _ways(
             found += _with_view(way, view, old, new)
         ways = found[:MOST_WAYS]
     return [way for way in ways if way.raised]
-
-
-class ShapesOfParts:
-    """The shapes of parts of an example."""
-
-    def __init__(self, example: Example) -> None:
-        self._builder = Builder(example.operands, example.opset)
-
-    def of(self, part: Expression) -> Dims | None:
-        """The shape of a part; None where it is not well-typed, or nobody knows it."""
-        try:
-            fact = self._builder.lowered.facts[self._builder.term(part)]
-        except Exception:  # operands that do not suit an operator make inference fail in many ways
-            return None
-        return None if fact is None or fact.shape is None or 0 in fact.shape else tuple(fact.shape)
 
 
 def _with_view(

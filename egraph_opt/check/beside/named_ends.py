@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 
-from egraph_opt.check.beside.changing import with_changed
+from egraph_opt.check.beside.cuts import Cut, with_each_cut
 from egraph_opt.check.beside.variants import MOST_LONG, dims_of, resized
-from egraph_opt.check.scope import nodes_of
 from egraph_opt.laws.law import Example
 
 LEAST, MOST, NAMED = 8, 2**17, 3
@@ -19,23 +19,16 @@ LEAST, MOST, NAMED = 8, 2**17, 3
 LONGER = (1, 2)
 """How much longer axes are than a number."""
 
-Cut = tuple[int, int, int | None, int]
-
 
 def with_named_ends(example: Example, numbers: Iterable[float]) -> Iterator[Example]:
     """Each bound of a slice a number that is named, with each length in turn, or each name of one, longer."""
     named = sorted({int(abs(n)) for n in numbers if LEAST <= abs(n) < MOST and n == int(n)})[-NAMED:]
-    cuts = [node for node in nodes_of(example) if node.head.name == "slice_"]
-    for number in named if cuts else ():
-        for node in cuts:
-            given = node.arguments[1].head.value
-            for k, cut in enumerate(given):
-                for other in _cuts(cut, number):
-                    made = with_changed(example, node, 1, (*given[:k], other, *given[k + 1 :]))
-                    yield from _with_longer_axes(made, number)
+    for number in named:
+        for made in with_each_cut(example, partial(_cuts, number)):
+            yield from _with_longer_axes(made, number)
 
 
-def _cuts(cut: Cut, number: int) -> Iterator[Cut]:
+def _cuts(number: int, cut: Cut) -> Iterator[Cut]:
     axis, start, end, step = cut
     if step > 0:
         yield axis, start, number, step

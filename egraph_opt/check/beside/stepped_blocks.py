@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from egraph_opt.check.beside.changing import with_changed
-from egraph_opt.check.beside.factors_of_one import ShapesOfParts
+from egraph_opt.check.beside.shapes_of_parts import ShapesOfParts
 from egraph_opt.check.beside.variants import dims_of, with_shape
 from egraph_opt.check.scope import nodes_of, place_of_leaf
 from egraph_opt.laws.law import Example

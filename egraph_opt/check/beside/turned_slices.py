@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from egraph_opt.check.beside.changing import with_parts
+from egraph_opt.check.beside.cuts import Cut
 from egraph_opt.check.beside.proportions import in_proportion
 from egraph_opt.check.beside.variants import dims_of
 from egraph_opt.check.scope import nodes_of
@@ -18,9 +19,6 @@ from egraph_opt.operators.expressions import Expression, constant
 
 ENDS, STEPS = (0, -1, 1, 2), (0, 1)
 """By how much the end of a slice, and its step, are changed."""
-
-Cut = tuple[int, int, int | None, int]
-"""An axis, where its slice begins and ends, and its step."""
 
 
 def with_turned_slices(example: Example) -> Iterator[Example]:

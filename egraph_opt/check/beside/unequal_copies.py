@@ -10,8 +10,8 @@ from math import prod
 from typing import Any
 
 from egraph_opt.check.beside.changing import with_roots
-from egraph_opt.check.beside.factors_of_one import ShapesOfParts
 from egraph_opt.check.beside.followed_sizes import with_dims_of
+from egraph_opt.check.beside.shapes_of_parts import ShapesOfParts
 from egraph_opt.check.scope import nodes_of, roots_of
 from egraph_opt.check.tried_terms import lowered_if_typed
 from egraph_opt.laws.law import Example

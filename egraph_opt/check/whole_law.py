@@ -40,7 +40,7 @@ TERMS = 200
 LEAST = 16
 """Terms of a statement, however many there are; fewer only where few are asked for of the law."""
 
-MOST_BYTES = 2**30
+MOST_BYTES = 2**31
 """Memory that onnxruntime may take for terms: a Range is as long as numbers say."""
 
 VARIANTS_A_TERM = 1

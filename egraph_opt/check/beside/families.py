@@ -78,6 +78,7 @@ from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneve
 from egraph_opt.check.beside.uneven_windows import with_uneven_windows
 from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
 from egraph_opt.check.beside.viewed_updates import with_viewed_updates
+from egraph_opt.check.beside.volumes import with_volumes
 from egraph_opt.check.beside.wider_kernels import with_wider_kernels
 from egraph_opt.check.choices import spread
 from egraph_opt.check.named_numbers import NamedAttributes
@@ -120,7 +121,7 @@ RELATED = (
     *(with_factors_of_one, with_moved_axes, with_several_at_run_time, with_multiples),
     *(with_ends_of_types, with_mirrored_constants, with_wider_kernels),
     *(with_longer_ones, with_bounds_from_behind, with_unequal_copies, with_rows_for_numbers),
-    *(with_other_equations, with_stepped_blocks, with_pairs_of_structures),
+    *(with_other_equations, with_stepped_blocks, with_pairs_of_structures, with_volumes),
 )
 """What changes in several things at once."""
 
@@ -141,6 +142,7 @@ FEWER = {
     with_wider_kernels: 48,
     with_longer_ones: 32,
     with_unequal_copies: 32,
+    with_volumes: 16,
 }
 """Of these changes so many examples are tried: constants with structures most laws do not ask for, and of
 laws about slices all halves fire."""

@@ -285,7 +285,7 @@ class _Comparison:
             return False
         read_off = a.dtype.kind != "f" and claim == "in place"  # places and conditions have no last places
         widened = TensorProto.FLOAT16 in self._original.types and differs_as_halves(a, b)
-        return (self._numerics == "reassociates" or read_off or widened) and not is_no_rounding(a, b)
+        return widened or ((self._numerics == "reassociates" or read_off) and not is_no_rounding(a, b))
 
     def _is_by_rounding(self, trial: Trial, number: int, a: Any, bad: Any) -> bool:
         """Whether rounding made elements infinite, as powers of what large numbers leave of a sum: they are

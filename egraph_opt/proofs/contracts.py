@@ -2,7 +2,7 @@
 
     math.isfinite, math.isinf, math.isnan    of a number, which is one of the reals
     math.copysign(1.0, x)                     the sign of x; of 0 there are both
-    np.float32(x), np.asarray(x, dtype)       a function of x
+    np.float32(x), np.asarray(x, dtype)       a function of x, but x where a law is about real ones
     is_available(op, opset)                   asked of each opset that there is
 
 Of what is known they answer what the functions do, which tests compare.
@@ -43,7 +43,10 @@ def _rounded(value: Any) -> Any:
 
 
 def _number_of_type(value: Whole | Fraction, dtype: str) -> Fraction:
-    """The number of a type next to a number."""
+    """The number of a type next to a number; what is rounded by that is no matter of the reals, but of whole
+    numbers it is."""
+    if value.path.is_real and type(value) is Fraction and np.dtype(dtype).kind == "f":
+        return Fraction(_real(value.formula), value.path)
     rounded = z3.Function(f"in {dtype}", z3.RealSort(), z3.RealSort())
     return Fraction(rounded(_real(value.formula)), value.path)
 

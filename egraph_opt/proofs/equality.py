@@ -6,12 +6,13 @@ are, and their bodies at every index: that is shown first, from the inside out, 
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import z3
 
 from egraph_opt.proofs import trail as trails
 from egraph_opt.proofs.instance import Instance
+from egraph_opt.proofs.real_functions import EXP, LOG, RECIPROCAL, SQRT
 from egraph_opt.proofs.sums import Fold, constants
 
 SOLVER_MS = 2_000
@@ -56,7 +57,24 @@ class _Equality:
             found += [f.number == g.number for f, g in pairs if self._match(f, g, given, depth - 1)]
         if self.follows(a == b, found):
             return True
+        if self.scene.reals and depth > 0 and divisors(a) and divisors(b):
+            pairs = (pair for side in (left, right) for pair in combinations(side, 2))
+            found += [f.number == g.number for f, g in pairs if self._match(f, g, given, depth - 1)]
+            if self._follows_of_numbers(a, b, found):
+                return True
         return bool(left or right or len(given) < MOST_PLAIN_SPLITS) and self._split(a, b, given, depth)
+
+    def _follows_of_numbers(self, a: z3.ArithRef, b: z3.ArithRef, given: list[z3.BoolRef]) -> bool:
+        """Whether they are one number where they are numbers: what both divide by is not 0 then."""
+        others = divisors(b)
+        both = [
+            divisor != 0
+            for divisor in divisors(a)
+            if any(
+                z3.eq(divisor, other) or self.follows(divisor == other, given, SOON_MS) for other in others
+            )
+        ]
+        return bool(both) and self.follows(a == b, [*given, *both])
 
     def follows(
         self, goal: z3.BoolRef, given: list[z3.BoolRef], milliseconds: int = SOLVER_MS, *, lemmas: bool = True
@@ -98,22 +116,40 @@ class _Equality:
     def _match(self, f: Fold, g: Fold, given: list[z3.BoolRef], depth: int) -> bool:
         if f.kind != g.kind or len(f.variables) != len(g.variables):
             return False
-        inside = [z3.And(v >= 0, v < b) for v, b in zip(f.variables, f.bounds, strict=True)]
         orders = permutations(range(len(g.variables)))
         for order in orders if self.scene.reals or f.kind in IN_ANY_ORDER else [next(orders)]:
             bounds = [g.bounds[k] for k in order]
             if not all(self.follows(x == y, given) for x, y in zip(f.bounds, bounds, strict=True)):
                 continue
-            renamed = [(g.variables[k], v) for k, v in zip(order, f.variables, strict=True)]
-            body = self._renamed(g.body, renamed)
-            known = [*given, *inside]
-            if not self._same_places(f, g, renamed, known):
-                continue
-            if f.where is not None:
-                known.append(f.where)
-            if self.equal(f.body, body, known, depth):
-                return True
+            pairs = list(zip(order, f.variables, f.bounds, strict=True))
+            ways = [[v for _, v, _ in pairs]]
+            if self.scene.reals and f.kind == "sum":  # also in the order that begins at the end
+                ways += [
+                    [b - 1 - v if j == k else v for j, (_, v, b) in enumerate(pairs)] for k in _turned(f, g)
+                ]
+            for way in ways:
+                if self._is_one(
+                    f, g, [(g.variables[k], v) for k, v in zip(order, way, strict=True)], given, depth
+                ):
+                    return True
         return False
+
+    def _is_one(
+        self,
+        f: Fold,
+        g: Fold,
+        renamed: list[tuple[z3.ArithRef, z3.ArithRef]],
+        given: list[z3.BoolRef],
+        depth: int,
+    ) -> bool:
+        """Whether two folds are one where the variables of the second are these of the first."""
+        body = self._renamed(g.body, renamed)
+        known = [*given, *(z3.And(v >= 0, v < b) for v, b in zip(f.variables, f.bounds, strict=True))]
+        if not self._same_places(f, g, renamed, known):
+            return False
+        if f.where is not None:
+            known.append(f.where)
+        return self.equal(f.body, body, known, depth)
 
     def _same_places(
         self, f: Fold, g: Fold, renamed: list[tuple[z3.ArithRef, z3.ArithRef]], given: list[z3.BoolRef]
@@ -153,6 +189,48 @@ class _Equality:
             if not self.equal(left, right, [*given, case], depth):
                 return False
         return True
+
+
+def _turned(f: Fold, g: Fold) -> list[int]:
+    """The variables of the first fold that may go backwards: something in one of the bodies does."""
+    backwards = any(_goes_backwards(fold) for fold in (f, g))
+    return list(range(len(f.variables))) if backwards else []
+
+
+def _goes_backwards(fold: Fold) -> bool:
+    own = {str(variable) for variable in fold.variables}
+    pending, seen = [fold.body], set[int]()
+    while pending:
+        part = pending.pop()
+        if part.get_id() in seen:
+            continue
+        seen.add(part.get_id())
+        negated = z3.is_mul(part) and z3.is_int_value(part.arg(0)) and part.arg(0).as_long() < 0
+        if negated and own & constants(part):
+            return True
+        pending.extend(part.children())
+    return False
+
+
+STRICT = frozenset((RECIPROCAL, SQRT, EXP, LOG))
+"""Functions that answer no number where they are given none."""
+
+
+def divisors(formula: z3.ArithRef) -> list[z3.ArithRef]:
+    """What a formula divides by wherever it is asked: where one is 0, the formula is no number."""
+    found: dict[int, z3.ArithRef] = {}
+    pending, seen = [formula], set[int]()
+    while pending:
+        part = pending.pop()
+        if part.get_id() in seen:
+            continue
+        seen.add(part.get_id())
+        name = part.decl().name() if part.num_args() == 1 else ""
+        if name == RECIPROCAL:
+            found[part.arg(0).get_id()] = part.arg(0)
+        if z3.is_add(part) or z3.is_mul(part) or name in STRICT:
+            pending.extend(part.children())
+    return list(found.values())
 
 
 def _condition(formula: z3.ArithRef) -> z3.BoolRef | None:

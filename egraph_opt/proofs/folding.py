@@ -7,6 +7,7 @@ from typing import Any
 
 import z3
 
+from egraph_opt.proofs.extremes import extreme
 from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Path
 from egraph_opt.proofs.real_functions import is_positive
@@ -14,6 +15,7 @@ from egraph_opt.proofs.sums import Fold, decided, index_below, linear_sum, withi
 from egraph_opt.semantics.values import Index, number
 
 PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
+EXTREMES = frozenset("ReduceMax ReduceMin".split())
 SUMS = frozenset("sum ReduceMean ReduceSum".split())
 """Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
@@ -50,6 +52,8 @@ class FoldNaming:
         if kind == "sum" and self.reals:
             inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
             return linear_sum(self, kept, inside)
+        if kind.partition(" of ")[0] in EXTREMES and (self.reals or self.compares):
+            return extreme(self, kind, kept, inside, asked)
         return self.folded(kind, kept, inside, asked)
 
     def known_that(self, condition: z3.BoolRef) -> bool:

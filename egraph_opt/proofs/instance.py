@@ -92,6 +92,7 @@ class Instance(Naming, FoldNaming, Indexing):
     _names: list[Name] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.path.is_real = self.reals
         self.types, self.symbols, self.facts = Types(self.path), Symbols(self), Facts(self)
         self.remembering += (self, self.types, self.symbols, self.facts)
 

@@ -43,7 +43,10 @@ class Path:
         states: at which it can be taken up again, see `resuming`.
         case: what is kept of the path before, which goes on from there.
         remembered: what functions answer wherever they are asked, see `remembered`.
+        is_real: what follows is about real numbers, which nothing rounds.
     """
+
+    is_real = False
 
     def __init__(self, trail: Trail | None = None) -> None:
         self.trail = Trail() if trail is None else trail

@@ -24,13 +24,20 @@ def exponential(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
     """exp(n a - b + ..) as exp(a)^n / exp(b) ..; exp(a) and exp(-a) as they are, as a graph may have them."""
     a = z3.simplify(a, som=True)
     if not z3.is_add(a) and not _is_multiple(a):
-        made = plain(EXP, a)
-        scene.known(made > 0)
-        return made
+        return _positive(scene, plain, a)
     result: z3.ArithRef = z3.RealVal(1)
     for term in a.children() if z3.is_add(a) else [a]:
         result = result * _power(scene, plain, term)
     return z3.simplify(result)
+
+
+def _positive(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
+    """exp(a), of which it is known on which side of 1 it is."""
+    made = plain(EXP, a)
+    scene.known(made > 0, (a == 0) == (made == 1), (a > 0) == (made > 1))
+    if a.decl().name() == LOG:
+        scene.known(z3.Implies(a.arg(0) > 0, made == a.arg(0)))
+    return made
 
 
 def _is_multiple(term: z3.ArithRef) -> bool:
@@ -50,8 +57,7 @@ def _power(scene: Any, plain: Plain, term: z3.ArithRef) -> z3.ArithRef:
             count, rest = factor.numerator, base
         elif factor < 0:
             count, rest = -1, z3.simplify(-term)
-    made = plain(EXP, rest)
-    scene.known(made > 0)
+    made = _positive(scene, plain, rest)
     one = made if count > 0 else scene.function(RECIPROCAL, made)
     result = one
     for _ in range(abs(count) - 1):
@@ -85,23 +91,16 @@ def is_positive(scene: Any, a: z3.ArithRef) -> bool:
 
 
 def reciprocal(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
-    """1 / (a b ..) as 1/a 1/b .. where these are above 0."""
+    """1 / (a b ..) as 1/a 1/b .., no number where one of these is 0; and 1 / (1 / a) as a above 0."""
     result: z3.ArithRef = z3.RealVal(1)
-    rest: z3.ArithRef = z3.RealVal(1)
     for factor in factors(a):
-        if not is_positive(scene, factor):
-            rest = rest * factor
-        elif z3.is_rational_value(factor):
+        if z3.is_rational_value(factor) and factor.as_fraction() != 0:
             result = result / factor
-        else:
-            inner = factor.arg(0) if factor.decl().name() == RECIPROCAL else plain(RECIPROCAL, factor)
-            result = result * inner
-            scene.known(z3.Implies(factor != 0, inner * factor == 1))
-    rest = z3.simplify(rest)
-    if not (z3.is_rational_value(rest) and rest.as_fraction() == 1):
-        made = plain(RECIPROCAL, rest)
-        scene.known(z3.Implies(rest != 0, made * rest == 1))
-        result = result * made
+            continue
+        undone = factor.decl().name() == RECIPROCAL and is_positive(scene, factor)
+        inner = factor.arg(0) if undone else plain(RECIPROCAL, factor)
+        scene.known(z3.Implies(factor != 0, inner * factor == 1))
+        result = result * inner
     return z3.simplify(result)
 
 
@@ -123,6 +122,10 @@ def logarithm(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
 def root(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
     made = plain(SQRT, a)
     scene.known(z3.Implies(a >= 0, z3.And(made >= 0, made * made == a)))
+    if len(factors(a)) > 1:
+        roots = [root(scene, plain, factor) for factor in factors(a)]
+        known = z3.And([factor >= 0 for factor in factors(a)])
+        scene.known(z3.Implies(known, made == z3.Product(roots)))
     return made
 
 

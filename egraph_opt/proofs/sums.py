@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,19 +59,76 @@ def linear_sum(scene: Folding, walks: Sequence[Walk], body: z3.ArithRef) -> z3.A
     """The sum of a body: of a sum the sum of sums, of a product its constant factors times a sum."""
     if not walks:
         return body
-    body = z3.simplify(body, som=True)
     total: z3.ArithRef = z3.RealVal(0)
-    for term in body.children() if z3.is_add(body) else [body]:
+    for term in _summands(body):
         total = total + _of_product(scene, walks, term)
     return z3.simplify(total)
+
+
+def _summands(body: z3.ArithRef) -> list[z3.ArithRef]:
+    """What adds up to a body, also where it is 0 but for some places: If(c, a + b, 0) is two."""
+    found: list[z3.ArithRef] = []
+    pending = [body]
+    while pending:
+        term = z3.simplify(pending.pop(), som=True)
+        if z3.is_add(term):
+            pending += reversed(term.children())
+            continue
+        parts = all_factors(term)
+        apart = next(
+            ((k, each) for k, part in enumerate(parts) if len(each := _choices_apart(part)) > 1), None
+        )
+        if apart is None:
+            found.append(term)
+            continue
+        k, each = apart
+        pending += [z3.Product([*parts[:k], part, *parts[k + 1 :]]) for part in reversed(each)]
+    return found
+
+
+def _choices_apart(part: z3.ArithRef) -> list[z3.ArithRef]:
+    """A sum in some places, and 0 in all others, as its summands there."""
+    condition, inside = some_places(part)
+    if condition is None or not z3.is_add(inside):
+        return [part]
+    return [z3.If(condition, summand, z3.RealVal(0)) for summand in inside.children()]
+
+
+def some_places(part: z3.ArithRef) -> tuple[z3.BoolRef | None, z3.ArithRef]:
+    """Where a formula is not 0 as it is written, and what it is there; None where it is not written so."""
+    if not z3.is_app_of(part, z3.Z3_OP_ITE):
+        return None, part
+    condition, a, b = part.children()
+    if _is_nothing(a):
+        condition, a, b = z3.Not(condition), b, a
+    return (condition, z3.simplify(a, som=True)) if _is_nothing(b) else (None, part)
+
+
+def all_factors(term: z3.ArithRef) -> list[z3.ArithRef]:
+    """The factors of a product, also of products within it."""
+    found: list[z3.ArithRef] = []
+    pending = [term]
+    while pending:
+        part = pending.pop()
+        if z3.is_mul(part):
+            pending += reversed(part.children())
+        else:
+            found.append(part)
+    return found
+
+
+def _is_nothing(a: z3.ArithRef) -> bool:
+    a = z3.simplify(a)
+    return z3.is_rational_value(a) and bool(a.as_fraction() == 0)
 
 
 def _of_product(scene: Folding, walks: Sequence[Walk], term: z3.ArithRef) -> z3.ArithRef:
     outside: z3.ArithRef = z3.RealVal(1)
     inside: list[z3.ArithRef] = []
     used: set[str] = set()
-    for factor in term.children() if z3.is_mul(term) else [term]:
-        hangs_on = mentioned(scene, factor) & {str(variable) for variable, _ in walks}
+    walked = {str(variable) for variable, _ in walks}
+    for factor in _factors(scene, term, walked):
+        hangs_on = mentioned(scene, factor) & walked
         if hangs_on:
             inside.append(factor)
             used |= hangs_on
@@ -92,6 +149,19 @@ def _of_product(scene: Folding, walks: Sequence[Walk], term: z3.ArithRef) -> z3.
             inside[k] = inner.body
             break
     return outside * scene.folded("sum", kept, z3.simplify(z3.Product(inside), som=True))
+
+
+def _factors(scene: Folding, term: z3.ArithRef, walked: set[str]) -> Iterator[z3.ArithRef]:
+    """The factors of a product; of one that is 0 in some places, what hangs on no index is one by itself."""
+    for factor in all_factors(term):
+        condition, inside = some_places(factor)
+        if condition is None:
+            yield factor
+            continue
+        parts = all_factors(inside)
+        kept = [part for part in parts if mentioned(scene, part) & walked]
+        yield from (part for part in parts if not mentioned(scene, part) & walked)
+        yield z3.If(condition, z3.Product(kept) if kept else z3.RealVal(1), z3.RealVal(0))
 
 
 def constants(formula: z3.ExprRef) -> set[str]:

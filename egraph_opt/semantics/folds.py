@@ -8,7 +8,7 @@ from typing import Any
 import z3
 from onnx import TensorProto
 
-from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.operators.linear import GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.semantics.movement import any_axis
@@ -121,8 +121,12 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
             return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)
         if not scene.reals or name not in DEFINED:
             nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
-            which = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
-            return scene.fold(which, bounds, element)
+            if not nothing:
+                return scene.fold(name, bounds, element)
+            floats = scene.is_surely_in(
+                x.dtype, FLOATS
+            )  # of none it goes by the type: floats have infinities
+            return scene.fold(f"{name} of {'floats' if floats else scene.root(x.dtype)}", bounds, element)
         if scene.is_whole(x.dtype):
             return scene.fold(f"{name} of integers", bounds, element)
         return DEFINED[name](scene, bounds, element)

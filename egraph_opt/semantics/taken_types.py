@@ -8,6 +8,8 @@ import onnx
 import onnx_ir as ir
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import FLOATS
+
 TYPES = (
     TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.UINT8,
     TensorProto.INT32, TensorProto.DOUBLE,
@@ -17,7 +19,12 @@ TYPES = (
 
 @lru_cache
 def taken_by(name: str) -> tuple[int, ...]:
-    """The element types that an operator takes; of a name that is not known all."""
+    """The element types that an operator takes; of a name that is not known all.
+
+    No law is about powers of integers, which no term has (`operators.pointwise`).
+    """
+    if name == "Pow":
+        return tuple(t for t in TYPES if t in FLOATS)
     if not onnx.defs.has(name):
         return TYPES
     schema = onnx.defs.get_schema(name)

@@ -47,6 +47,8 @@ def holds(fact: z3.BoolRef) -> bool:
         return all(map(holds, fact.children()))
     if z3.is_not(fact):
         return not holds(fact.arg(0))
+    if z3.is_eq(fact) and z3.is_bool(fact.arg(0)):
+        return holds(fact.arg(0)) == holds(fact.arg(1))
     left, right = map(number, fact.children())
     if z3.is_eq(fact):
         return math.isclose(left, right, abs_tol=1e-9)
@@ -55,15 +57,18 @@ def holds(fact: z3.BoolRef) -> bool:
     return {z3.Z3_OP_GT: left > right, z3.Z3_OP_GE: left >= right}[fact.decl().kind()]
 
 
-e_x, e_y = plain(EXP, x), plain(EXP, y)
+e_x, e_y, l_y = plain(EXP, x), plain(EXP, y), plain(LOG, y)
 GIVEN = [
-    *((WIDE_EXP, a) for a in (x, -x, x + y, x - y, 2 * x, 3 * y - 2 * x, x / 3 - y, x * y - 1, 7 * x)),
+    *((WIDE_EXP, a) for a in (x, -x, x + y, x - y, 2 * x, 3 * y - 2 * x, x / 3 - y, x * y - 1, 7 * x, l_y)),
     *(
         (WIDE_LOG, a)
         for a in (e_x, e_x * e_y, SUM / 2 * e_x, plain(RECIPROCAL, e_x) * SUM, 1 + e_y, y, y * y)
     ),
-    *((RECIPROCAL, a) for a in (x, e_x, e_x * e_y, y * e_x, plain(RECIPROCAL, e_x) * 2, 1 + e_x, SUM * x)),
-    *((SQRT, a) for a in (y, y * y, x)),
+    *(
+        (RECIPROCAL, a)
+        for a in (x, e_x, e_x * e_y, y * e_x, plain(RECIPROCAL, e_x) * 2, 1 + e_x, SUM * x, x * y, y * y * 3)
+    ),
+    *((SQRT, a) for a in (y, y * y, x, SUM * y, 2 * SUM * y)),
 ]
 
 

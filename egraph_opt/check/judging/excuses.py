@@ -100,7 +100,7 @@ def overflows_with_inputs(a: Array, b: Array, given: Sequence[Array], made: Sequ
 
 
 def differs_as_halves(a: Array, b: Array) -> bool:
-    """Whether floats differ by no more than numbers of 16 bits are rounded by, or one of them is out of range.
+    """Whether floats differ by no more than numbers of 16 bits are rounded by, or one is out of range.
 
     Where it has no kernel for these, onnxruntime computes several nodes in wider ones and rounds once.
     """

@@ -18,7 +18,7 @@ def extreme(
     all is added to it."""
     kept, outside = list(walks), z3.RealVal(0)
     while True:
-        if scene.reals and kind.partition(" of ")[2] in ("", "floats"):  # of nothing, it goes by the type
+        if scene.reals and kind.endswith(" of floats"):  # sums of integers wrap around
             added, body = _apart(scene, kept, body)
             outside = outside + added
         inner = scene.folds.get(str(body)) if z3.is_const(body) else None
@@ -27,7 +27,7 @@ def extreme(
         kept += zip(inner.variables, inner.bounds, strict=True)
         where = inner.where if where is None else where if inner.where is None else z3.And(where, inner.where)
         body = inner.body
-    if kept == list(walks) and not kept and where is None:
+    if not kept and where is None:
         return z3.simplify(outside + body)
     return z3.simplify(outside + scene.folded(kind, kept, body, where))
 

@@ -98,6 +98,14 @@ EXTREMES = ("ReduceMax", "ReduceMin")
 """Reductions that answer the same in any order, and so along any axes."""
 
 
+def _kind_of_none(scene: Any, name: str, dtype: Any, bounds: Index) -> str:
+    """A fold, with what it goes by where there is nothing to fold: its type, which has infinities or not."""
+    if scene.reals and scene.is_surely_in(dtype, FLOATS):
+        return f"{name} of floats"
+    nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
+    return f"{name} of {scene.root(dtype)}" if nothing else name
+
+
 @means("reduce", kind=lambda scene, given: scene.name(REDUCTIONS))
 def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int) -> Value:
     scene.must(all(axis < x.rank for axis in axes) and len(axes) > 0)
@@ -120,13 +128,7 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
         if not scene.reals and name not in EXTREMES and not scene.is_surely_in(x.dtype, INTEGERS):
             return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)
         if not scene.reals or name not in DEFINED:
-            nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
-            if not nothing:
-                return scene.fold(name, bounds, element)
-            floats = scene.is_surely_in(
-                x.dtype, FLOATS
-            )  # of none it goes by the type: floats have infinities
-            return scene.fold(f"{name} of {'floats' if floats else scene.root(x.dtype)}", bounds, element)
+            return scene.fold(_kind_of_none(scene, name, x.dtype, bounds), bounds, element)
         if scene.is_whole(x.dtype):
             return scene.fold(f"{name} of integers", bounds, element)
         return DEFINED[name](scene, bounds, element)

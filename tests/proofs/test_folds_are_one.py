@@ -71,10 +71,14 @@ def test_a_formula_divides_only_by_what_it_asks_in_any_case() -> None:
 def test_the_greatest_of_all_is_the_greatest_of_the_greatest() -> None:
     scene, (n, m) = scene_of("n", "m")
     pairs = z3.Function("z", z3.IntSort(), z3.IntSort(), z3.RealSort())
-    for kind in ("ReduceMax", "ReduceMin of floats"):
+    for kind in ("ReduceMax of floats", "ReduceMin of floats"):
         rows = scene.fold(kind, [n], lambda i: scene.fold(kind, [m], lambda j: pairs(i[0], j[0]) + c))  # noqa: B023
         plain = scene.fold(kind, [n, m], lambda i: pairs(i[0], i[1]))
         assert prove_equal(scene, rows, plain + c)
         assert not prove_equal(scene, rows, plain)
+    whole = scene.fold("ReduceMax", [n], lambda i: x(i[0]) + c)
+    assert not prove_equal(scene, whole, scene.fold("ReduceMax", [n], lambda i: x(i[0])) + c), (
+        "it may wrap around"
+    )
     other = scene.fold("ReduceMin", [n], lambda i: scene.fold("ReduceMax", [m], lambda j: pairs(i[0], j[0])))
     assert not prove_equal(scene, other, scene.fold("ReduceMin", [n, m], lambda i: pairs(i[0], i[1])))

@@ -6,6 +6,7 @@ are, and their bodies at every index: that is shown first, from the inside out, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 import z3
@@ -116,23 +117,25 @@ class _Equality:
     def _match(self, f: Fold, g: Fold, given: list[z3.BoolRef], depth: int) -> bool:
         if f.kind != g.kind or len(f.variables) != len(g.variables):
             return False
+        inside = [*given, *(z3.And(v >= 0, v < b) for v, b in zip(f.variables, f.bounds, strict=True))]
         orders = permutations(range(len(g.variables)))
         for order in orders if self.scene.reals or f.kind in IN_ANY_ORDER else [next(orders)]:
             bounds = [g.bounds[k] for k in order]
             if not all(self.follows(x == y, given) for x, y in zip(f.bounds, bounds, strict=True)):
                 continue
-            pairs = list(zip(order, f.variables, f.bounds, strict=True))
-            ways = [[v for _, v, _ in pairs]]
-            if self.scene.reals and f.kind == "sum":  # also in the order that begins at the end
-                ways += [
-                    [b - 1 - v if j == k else v for j, (_, v, b) in enumerate(pairs)] for k in _turned(f, g)
-                ]
-            for way in ways:
-                if self._is_one(
-                    f, g, [(g.variables[k], v) for k, v in zip(order, way, strict=True)], given, depth
-                ):
+            for way in self._ways(f, g):
+                renamed = [(g.variables[k], v) for k, v in zip(order, way, strict=True)]
+                if self._is_one(f, g, renamed, inside, depth):
                     return True
         return False
+
+    def _ways(self, f: Fold, g: Fold) -> Iterator[Sequence[z3.ArithRef]]:
+        """The indices as they are, and of sums of reals with one of them backwards, if one of the bodies has
+        one so."""
+        yield f.variables
+        if self.scene.reals and f.kind == "sum" and (_goes_backwards(f) or _goes_backwards(g)):
+            for k, (variable, bound) in enumerate(zip(f.variables, f.bounds, strict=True)):
+                yield [*f.variables[:k], bound - 1 - variable, *f.variables[k + 1 :]]
 
     def _is_one(
         self,
@@ -142,13 +145,15 @@ class _Equality:
         given: list[z3.BoolRef],
         depth: int,
     ) -> bool:
-        """Whether two folds are one where the variables of the second are these of the first."""
+        """Whether two folds are one where the variables of the second are these of the first.
+
+        Args:
+            given: that these are within their bounds, too.
+        """
         body = self._renamed(g.body, renamed)
-        known = [*given, *(z3.And(v >= 0, v < b) for v, b in zip(f.variables, f.bounds, strict=True))]
-        if not self._same_places(f, g, renamed, known):
+        if not self._same_places(f, g, renamed, given):
             return False
-        if f.where is not None:
-            known.append(f.where)
+        known = given if f.where is None else [*given, f.where]
         return self.equal(f.body, body, known, depth)
 
     def _same_places(
@@ -191,13 +196,8 @@ class _Equality:
         return True
 
 
-def _turned(f: Fold, g: Fold) -> list[int]:
-    """The variables of the first fold that may go backwards: something in one of the bodies does."""
-    backwards = any(_goes_backwards(fold) for fold in (f, g))
-    return list(range(len(f.variables))) if backwards else []
-
-
 def _goes_backwards(fold: Fold) -> bool:
+    """Whether something in a body is less the greater an index is."""
     own = {str(variable) for variable in fold.variables}
     pending, seen = [fold.body], set[int]()
     while pending:

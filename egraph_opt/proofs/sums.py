@@ -160,6 +160,9 @@ def _factors(scene: Folding, term: z3.ArithRef, walked: set[str]) -> Iterator[z3
             continue
         parts = all_factors(inside)
         kept = [part for part in parts if mentioned(scene, part) & walked]
+        if len(kept) == len(parts):  # as it is written, which others may be as well
+            yield factor
+            continue
         yield from (part for part in parts if not mentioned(scene, part) & walked)
         yield z3.If(condition, z3.Product(kept) if kept else z3.RealVal(1), z3.RealVal(0))
 

@@ -162,7 +162,7 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
             for k, (front, behind) in enumerate(sides):
                 sizes = (i[k + 2], x.shape[k + 2], kernel[k], strides[k], dilations[k], front, behind)
                 part = scene.function(f"share {window.count_include_pad}", *map(z3.ToReal, sizes))
-                scene.known(_share_of_whole(scene, part, *sizes))
+                scene.known(_share_of_whole(scene, part, sizes))
                 total = scene.multiply(total, part)
             return total
         if window.count_include_pad or not padded:
@@ -174,17 +174,13 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
     return Value(x.dtype, (x.shape[0], x.shape[1], *dims), at)
 
 
-def _share_of_whole(
-    scene: Any,
-    part: z3.ArithRef,
-    place: z3.ArithRef,
-    dim: z3.ArithRef,
-    kernel: z3.ArithRef,
-    stride: z3.ArithRef,
-    dilation: z3.ArithRef,
-    *pads: z3.ArithRef,
-) -> z3.BoolRef:
-    """A window that looks at no pads, and is not cut, is divided by how many elements it has."""
+def _share_of_whole(scene: Any, part: z3.ArithRef, sizes: Sequence[z3.ArithRef]) -> z3.BoolRef:
+    """A window that looks at no pads, and is not cut, is divided by how many elements it has.
+
+    Args:
+        sizes: its place, the length of the axis, its kernel, stride, dilation and pads.
+    """
+    place, dim, kernel, stride, dilation, *pads = sizes
     whole = place * stride + (kernel - 1) * dilation < dim
     count = scene.function("unary Reciprocal ()", z3.ToReal(kernel))
     return z3.Implies(z3.And(whole, *(pad == 0 for pad in pads)), part == count)

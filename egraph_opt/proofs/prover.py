@@ -16,7 +16,7 @@ from egraph_opt.check.scope import operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
-from egraph_opt.operators.expressions import Constant, parts
+from egraph_opt.operators.expressions import Constant, Variable, parts
 from egraph_opt.proofs.case import Case, case_of
 from egraph_opt.proofs.goals import joined
 from egraph_opt.proofs.hosts import is_question
@@ -145,15 +145,19 @@ def least_rank(side: Side) -> int:
 
     Axes that no attribute names are all treated alike, so one that is broadcast and one that is not are
     enough.  An attribute names axes in front of others, behind them, and two at once: that is three.  A
-    permutation of three axes is not its own inverse, as those of two are; and products have two axes of
-    their own, next to which two can be exchanged.
+    permutation of three axes is not its own inverse, as those of two are; two that move all of four axes
+    need not commute, as those of three do; and products have two axes of their own, next to which two can be
+    exchanged.
     """
     terms = (*side.tops, *side.named.values(), *side.written)
     every = {part for top in terms for part in parts(top)}
     sorts = {part.sort.name for part in every}
     heads = {getattr(part.head, "name", "") for part in every}
     if "Permutation" in sorts:
-        return 4 if heads & OF_MATRICES else 3
+        orders = {
+            part for part in every if part.sort.name == "Permutation" and isinstance(part.head, Variable)
+        }
+        return 4 if heads & OF_MATRICES or len(orders) > 1 else 3
     return 3 if sorts & NAMING_AXES or heads & OF_MATRICES else 2
 
 

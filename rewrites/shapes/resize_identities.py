@@ -147,9 +147,12 @@ def _step(size: int, dim: int, scale: float | None) -> int | None:
 
 
 def _first(step: int, s: Settings) -> int | None:
-    """Which element of each `step` is the nearest; of two that are as near one is below, one above."""
+    """Which element of each `step` is the nearest; of two that are as near one is below, one above.
+
+    Opset 10 has no coordinates to choose: it takes others than later ones take by default.
+    """
     given = dict(s)
-    mode = given.get("coordinate_transformation_mode", "half_pixel")
+    mode = given.get("coordinate_transformation_mode")
     if step == 1 or mode == "asymmetric":
         return 0
     lower = given.get("nearest_mode", "round_prefer_floor") in ("round_prefer_floor", "floor")
@@ -198,6 +201,7 @@ def _smaller(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(resize(even, none(), none(), sizes, nearest(mode, rounded)))
     yield from g.near_misses(
         (resize(x, none(), third, none(), NEAREST), "coordinates are rounded"),
+        (resize(x, none(), half, none(), (("mode", "nearest"),)), "no coordinates are said"),
         (resize(whole, none(), none(), sizes, NEAREST), "ONNX's reference makes floats of them"),
         (resize(long, none(), half, none(), NEAREST), "the last one may be left out"),
         (resize(x, none(), half, none(), nearest("align_corners", "floor")), "steps are larger"),

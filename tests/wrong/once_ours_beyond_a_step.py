@@ -132,7 +132,7 @@ def scales_rows(s: Fact, c: Fact) -> bool:
     known = s.data, c.data
     if None in known:
         return s.dtype == c.dtype == T.FLOAT and s.shape == c.shape
-    return all(abs(a * b) < HUGE for a, b in zip(*known, strict=True))  # type: ignore[arg-type]
+    return all(abs(a * b) < HUGE for a, b in zip(*known, strict=True))  # type: ignore[arg-type, operator]
 
 
 def _scaled(number: float):

@@ -154,3 +154,38 @@ def pad_as_concat(x: Tensor, f: Mode, m: Pads, v: Number):
     Wrong of wrap, which opset 19 has.
     """
     yield rewrite(pad(x, f, m, v), concat(listed(slice_(x, one_before(x, m, f)), x), 1), because="no Pad")
+
+
+@hosted()
+def every_fourth(x: Fact, c: Fact, s: Settings) -> Slices | None:
+    """Of four columns the second one is the nearest to the middle, where a half goes down."""
+    given = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor"} | dict(s)
+    if c.data != (1, 1, 1, 0.25) or not x.is_static or x.rank != 4 or x.dtype != T.FLOAT or x.shape is None:
+        return None
+    plain = given["coordinate_transformation_mode"] == "half_pixel" and given.get("mode") == "nearest"
+    if not plain or given["nearest_mode"] != "round_prefer_floor" or given.get("axes") or x.shape[3] % 4:  # type: ignore[operator]
+        return None
+    return ((3, 1, x.shape[3], 4),)  # type: ignore[return-value]
+
+
+def by_a_fourth(*settings: tuple[str, Any]):
+    def make(g):
+        c = g.constant(np.array((1, 1, 1, 0.25), np.float32))
+        return resize(g.input((1, 2, 3, 8)), none(), c, none(), (*settings, ("mode", "nearest")))
+
+    return make
+
+
+@wrong(
+    "bitwise",
+    by_a_fourth(),
+    opset=10,
+    values=(1.0, 2.0, 3.0, 4.0, 5.0),
+    examples=fires_on(by_a_fourth(("coordinate_transformation_mode", "half_pixel"))),
+)
+def fourth_by_default(x: Tensor, c: Tensor, s: Settings):
+    """Resize(x; nearest, half_pixel, by 1/4) = Slice(x; each fourth column)
+
+    Wrong of opset 10, which has no coordinates to choose, and takes the first of four.
+    """
+    yield rewrite(resize(x, none(), c, none(), s), slice_(x, every_fourth(x, c, s)), because="forgets c")

@@ -30,6 +30,7 @@ from egraph_opt.check.judging.excuses import (
     nearer,
     overflows_with_inputs,
     reason_of_the_machine,
+    reductions_of_integers,
     stay_in_range,
 )
 from egraph_opt.check.judging.onnx_checker import assert_valid
@@ -281,8 +282,11 @@ class _Comparison:
     def _may_be_rounding(self, failure: Failure, claim: Claim) -> bool:
         """Whether numbers differ that the law may round otherwise, or what is read off such numbers."""
         a, b = failure.expected, failure.found
-        if not isinstance(a, np.ndarray) or a.shape != b.shape or ALL_FLOATS.isdisjoint(self._original.types):
+        if not isinstance(a, np.ndarray) or a.shape != b.shape:
             return False
+        if ALL_FLOATS.isdisjoint(self._original.types):
+            models = self._original.model, self._rewritten
+            return a.dtype.kind == "i" and not set.isdisjoint(*map(reductions_of_integers, models))
         read_off = a.dtype.kind != "f" and claim == "in place"  # places and conditions have no last places
         widened = TensorProto.FLOAT16 in self._original.types and differs_as_halves(a, b)
         return widened or ((self._numerics == "reassociates" or read_off) and not is_no_rounding(a, b))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import onnx
 
+from egraph_opt.check.feeds.roles import element_types
 from egraph_opt.check.judging.agreement import DROWNS_ALL, FEW, REAL, beyond
 from egraph_opt.check.judging.computed import Array, scale_of
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.graph.arena import is_out_of_memory
 
 COMPUTING_NO_MORE = frozenset(
@@ -109,6 +111,17 @@ def differs_as_halves(a: Array, b: Array) -> bool:
     within, least = FEW * float(np.finfo(np.float16).eps), float(np.finfo(np.float16).smallest_subnormal)
     finite = np.isfinite(a) & np.isfinite(b)
     return np.allclose(b[finite], a[finite], rtol=within, atol=least)
+
+
+def reductions_of_integers(model: onnx.ModelProto) -> set[str]:
+    """The operators that reduce integers there, which onnxruntime adds as doubles: in another order the last
+    places of large ones are others."""
+    types = element_types(model)
+    return {
+        node.op_type
+        for node in model.graph.node
+        if node.op_type.startswith("Reduce") and types.get(node.input[0]) in INTEGERS
+    }
 
 
 def is_excused(a: Array, b: Array) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 from google.protobuf.message import EncodeError
-from onnx import ModelProto, TensorShapeProto, ValueInfoProto
+from onnx import ModelProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 from egraph_opt.errors import InputShapeError, hint_of
 
@@ -77,6 +77,20 @@ def fix_input_shapes(model: ModelProto, shapes: Mapping[str, Sizes], source: str
     # A dim in a body may be another in each iteration.
     for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         _substitute(info, known)
+
+
+def fix_output_shapes(model: ModelProto, inferred: Mapping[str, TypeProto]) -> None:
+    """Write sizes into the outputs of a model, where their dims have none.
+
+    Args:
+        model: is changed.
+        inferred: what is known of outputs, by name, now that inputs have sizes.
+    """
+    for info in model.graph.output:
+        declared, known = (each.tensor_type.shape.dim for each in (info.type, inferred[info.name]))
+        for dim, size in zip(declared, known, strict=False):
+            if not dim.HasField("dim_value") and size.HasField("dim_value"):
+                dim.dim_value = size.dim_value
 
 
 def sized_file(file: Path, dims: Mapping[str, int], target: Path) -> Path:
@@ -166,4 +180,4 @@ def _substitute(info: ValueInfoProto, known: Mapping[str, int]) -> None:
             pending.append(kind.optional_type.elem_type)
 
 
-__all__ = ["ONLY", "Sizes", "fix_input_shapes", "parse_input_shape"]
+__all__ = ["ONLY", "Sizes", "fix_input_shapes", "fix_output_shapes", "parse_input_shape"]

@@ -22,6 +22,7 @@ from egraph_opt.model import external_data
 from egraph_opt.model.commits import named_by_others, replacing_model
 from egraph_opt.model.external_data import SMALLEST, exchange, external_tensor, replaced, tensors_in
 from egraph_opt.model.files import read_bytes
+from egraph_opt.model.input_shapes import fix_output_shapes
 from egraph_opt.model.metadata import restore_metadata
 from egraph_opt.model.reading import LoadedModel, innermost, original_proto, reread
 from egraph_opt.model.streams import end_of_links, is_stream, refused
@@ -47,7 +48,10 @@ def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> Model
         proto = ir.serde.serialize_model(model)
     except (ir.serde.SerdeError, TypeError, ValueError) as error:
         raise EgraphOptError(f"{like.source}: the result cannot be serialized: {innermost(error)}") from error
+    inferred = {info.name: info.type for info in proto.graph.output}
     restore_metadata(proto, like.metadata)
+    if like.input_shapes:
+        fix_output_shapes(proto, inferred)
     if embed and sum(tensor.nbytes for tensor in external_data.tensors_in(model)) <= EMBEDDED_LIMIT:
         external_data.embed(proto)
     return proto

@@ -79,15 +79,21 @@ def dequantized_hint(written: ir.Model) -> tuple[str, ...]:
 
     Runtimes run quantised nodes where what goes in is quantised as well; weights alone they only make wider.
     """
-    weights = [node.inputs[0] for node in written.graph if node.op_type == "DequantizeLinear"]
-    known = [value.const_value for value in weights if value is not None and value.const_value is not None]
-    if len(known) < LEAST or len(known) < len(weights) or any(map(_quantizes, written.graph)):
+    found = [node for node in written.graph if node.op_type == "DequantizeLinear"]
+    weights = [(node.inputs[0], node.inputs[1]) for node in found]
+    known = [(w.const_value, scale) for w, scale in weights if w is not None and w.const_value is not None]
+    if len(known) < LEAST or len(known) < len(found) or any(map(_quantizes, written.graph)):
         return ()
-    more = sum(4 * array.size - array.nbytes for array in known)
+    more = sum(_bytes_of_type(scale) * array.size - array.nbytes for array, scale in known)
     return (
         f"{len(known)} weights are made floats in each run: --fold-quantized does it once, and makes the file"
         f" {bytes_text(more)} larger",
     )
+
+
+def _bytes_of_type(scale: ir.Value | None) -> int:
+    """Of a float that is dequantised by a scale, whose type it has."""
+    return 4 if scale is None or scale.dtype is None else int(scale.dtype.itemsize)
 
 
 def _quantizes(node: ir.Node) -> bool:

@@ -87,12 +87,16 @@ class _Rebuilder:
         return [outputs[original] for original in self.writer.lowered.graph.outputs]
 
     def _declared_shape(self, original: ir.Value, owner: int) -> ir.Shape | None:
-        """The declared shape of an output; none where it is not true, as nobody sees of a body."""
+        """The declared shape of an output, with the sizes that are known; none where it is not true, as
+        nobody sees of a body."""
         if original.shape is None:
             return None
         numbers = tuple(dim if isinstance(dim, int) and dim >= 0 else None for dim in original.shape)
-        known = Fact(0, self.writer.snapshot.facts[owner].shape)
-        return None if meet(Fact(0, numbers), known).dtype == CLASH.dtype else original.shape
+        both = meet(Fact(0, numbers), Fact(0, self.writer.snapshot.facts[owner].shape))
+        if both.dtype == CLASH.dtype or both.shape is None:
+            return None
+        found = zip(original.shape, both.shape, strict=True)
+        return ir.Shape([size if isinstance(size, int) else declared for declared, size in found])
 
     def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
         """A class as an output: by Identity, or a small Constant, where its value already has a name."""

@@ -35,6 +35,17 @@ heads (float[batch, 3, height, width] images, float[batch, 4] side)
 """
 """An image as rows, times its height."""
 
+OWN_NAMES = """
+<ir_version: 8, opset_import: ["" : 17]>
+own (float[batch, 3, width] x) => (float[rows, columns, 3] y)
+{
+    a = Relu (x)
+    b = Relu (a)
+    y = Transpose <perm = [0, 2, 1]> (b)
+}
+"""
+"""An output whose dims have names of their own."""
+
 FREE = """
 <ir_version: 8, opset_import: ["" : 17]>
 free (float[n, l] x, float[k, 4] w, float v) => (float[n, 4] y)
@@ -204,3 +215,12 @@ def test_a_shape_that_says_nothing_is_one_line_and_writes_nothing(
     assert run.exit_code == 2
     assert told in line
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "y"),
+    [({"x": (2, 3, 8)}, [2, 8, 3]), ({"x": {"width": 8}}, ["rows", 8, 3]), (None, ["rows", "columns", 3])],
+)
+def test_outputs_get_sizes_whose_dims_have_names_of_their_own(shapes: Any, y: list[Any]) -> None:
+    found = optimize(parser.parse_model(OWN_NAMES), cost="nodes", input_shapes=shapes)
+    assert dims(found.model, "y") == y

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import onnx
+from onnx import TensorProto
 
 from egraph_opt.check.feeds.roles import element_types
 from egraph_opt.check.judging.agreement import DROWNS_ALL, FEW, REAL, beyond
 from egraph_opt.check.judging.computed import Array, scale_of
-from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.graph.arena import is_out_of_memory
 
 COMPUTING_NO_MORE = frozenset(
@@ -113,15 +114,12 @@ def differs_as_halves(a: Array, b: Array) -> bool:
     return np.allclose(b[finite], a[finite], rtol=within, atol=least)
 
 
-def reductions_of_integers(model: onnx.ModelProto) -> set[str]:
-    """The operators that reduce integers there, which onnxruntime adds as doubles: in another order the last
-    places of large ones are others."""
+def adds_integers_as_doubles(model: onnx.ModelProto) -> bool:
+    """Whether a model of integers alone reduces some of 64 bits, which onnxruntime adds as doubles: in
+    another order the last places of large ones are others."""
     types = element_types(model)
-    return {
-        node.op_type
-        for node in model.graph.node
-        if node.op_type.startswith("Reduce") and types.get(node.input[0]) in INTEGERS
-    }
+    reduced = (node.input[0] for node in model.graph.node if node.op_type.startswith("Reduce"))
+    return ALL_FLOATS.isdisjoint(types.values()) and any(types.get(x) == TensorProto.INT64 for x in reduced)
 
 
 def is_excused(a: Array, b: Array) -> bool:

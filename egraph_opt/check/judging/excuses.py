@@ -115,11 +115,11 @@ def differs_as_halves(a: Array, b: Array) -> bool:
 
 
 def adds_integers_as_doubles(model: onnx.ModelProto) -> bool:
-    """Whether a model of integers alone reduces some of 64 bits, which onnxruntime adds as doubles: in
-    another order the last places of large ones are others."""
+    """Whether a model of integers alone reduces those of 64 bits, and no others: onnxruntime adds them as
+    doubles, so that the last places of large ones are others in another order."""
     types = element_types(model)
-    reduced = (node.input[0] for node in model.graph.node if node.op_type.startswith("Reduce"))
-    return ALL_FLOATS.isdisjoint(types.values()) and any(types.get(x) == TensorProto.INT64 for x in reduced)
+    reduced = {types.get(node.input[0]) for node in model.graph.node if node.op_type.startswith("Reduce")}
+    return ALL_FLOATS.isdisjoint(types.values()) and reduced == {TensorProto.INT64}
 
 
 def is_excused(a: Array, b: Array) -> bool:

@@ -44,6 +44,7 @@ class Elements:
 
     Attributes:
         within: the dims of axes that they are indices into, for which place along their last axis, and where.
+        asked: at which indices they were asked for while nothing was known.
     """
 
     def __init__(
@@ -57,11 +58,14 @@ class Elements:
         self._interval: list[Any] = []
         self._bounds: tuple[z3.ArithRef | None, z3.ArithRef | None] = (None, None)
         self.within: list[tuple[int | None, z3.ArithRef, z3.BoolRef]] = []
+        self.asked: list[Index] = []
 
     def splat(self) -> z3.ArithRef | None:
         """The number that all are, as a formula, or None."""
         if not self._splat:
             self._splat.append(self._one() if self.scene.choose(2) else None)
+            if self._splat[0] is not None:
+                self._settle()
         return None if self._splat[0] is None else self.scene.valued(self._splat[0])
 
     def _one(self) -> z3.ArithRef:
@@ -85,7 +89,15 @@ class Elements:
         """All of them, as host functions get them, or None."""
         if not self._listed:
             self._listed.append(self._known() if self.scene.choose(2) else None)
+            if self._listed[0] is not None:
+                self._settle()
         return self._listed[0]
+
+    def _settle(self) -> None:
+        """What was asked for before is what is known now."""
+        asked, self.asked = self.asked, []
+        for i in asked:
+            self.scene.path.assume(self.function(*i) == self._at(i), possible=True)
 
     def _known(self) -> tuple[Any, ...]:
         """The one number, or `COUNT` numbers along an axis, where channels are."""
@@ -176,6 +188,7 @@ class Elements:
         if self._splat and self._splat[0] is not None:
             return self.scene.valued(self._splat[0])
         if not self._listed or self._listed[0] is None:
+            self.asked = [*self.asked, i]
             return self.function(*i)
         numbers = list(map(self.scene.real_formula, self._listed[0]))
         found = numbers[-1]

@@ -20,7 +20,9 @@ def may_be_left_out(declared: Operator, position: int, number: int) -> bool:
     if meaning is None:
         return may_be_absent(declared.name, number)
     parameters = list(inspect.signature(meaning).parameters.values())[1:]  # behind the scene
-    return position < len(parameters) and "None" in str(parameters[position].annotation)
+    if position >= len(parameters) and parameters[-1].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return False
+    return "None" in str(parameters[min(position, len(parameters) - 1)].annotation)
 
 
 def fitting_ranks(operator: str, position: int, before: list[Any], ranks: Sequence[int]) -> Sequence[int]:

@@ -69,7 +69,7 @@ class ResizeRows:
 
 
 @means("resize", settings=any_resize)
-def resize(scene: Any, x: Value, *rows_and_settings: Any) -> Value:
+def resize(scene: Any, x: Value, *rows_and_settings: Value | Settings | None) -> Value:
     """Behind the image come regions, factors and lengths, and then the settings."""
     *numbers, settings = rows_and_settings
     given = dict(settings)
@@ -83,7 +83,7 @@ def resize(scene: Any, x: Value, *rows_and_settings: Any) -> Value:
     shape = tuple(along[axis][1] if axis in along else dim for axis, dim in enumerate(x.shape))
     resized = _Resized(scene, x, along, _rules(given, coordinates))
     stretches = given.get("keep_aspect_ratio_policy", POLICIES[0]) == POLICIES[0]
-    same_places = coordinates not in (SHIFTED, CROP)
+    same_places = coordinates != CROP
 
     def at(i: Index) -> z3.ArithRef:
         moved = [a for a in axes if not (same_places and _stays(scene, along[a], rows.sizes, stretches))]
@@ -145,7 +145,7 @@ def _times(scene: Any, dim: z3.ArithRef, factor: z3.ArithRef) -> z3.ArithRef:
     else:
         length = z3.ToInt(scene.function(LENGTH, _real(dim), factor))
         exact = z3.Implies(z3.IsInt(factor), z3.ToReal(length) == _real(dim) * factor)
-        scene.known(length >= 0, exact)
+        scene.known(length >= 0, exact, z3.Implies(factor == 1, length == dim))
     scene.notes.add(f"what is resized has at most {MOST} elements along an axis, and so has the result")
     return length
 

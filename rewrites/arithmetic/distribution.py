@@ -150,6 +150,12 @@ def _overflowing(rng: np.random.Generator) -> Iterator[Example]:
             yield g.near_miss(whole * s, why="the products overflow and their sum need not")
 
 
+@hosted()
+def may_scale_weight(s: Fact, w: Fact, x: Fact) -> bool:
+    """The weight of a product with x, which is no constant: what is one may be infinite, scaled."""
+    return not x.const and may_scale.function(s, w)
+
+
 @law("constants", numerics="reassociates", kind="move", examples=_overflowing)
 def scale_of_products(
     x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, d: Tensor, t: ConvWindow, u: ConvWindow, s: Tensor
@@ -158,4 +164,5 @@ def scale_of_products(
     demand = guard(takes_in(v, s, x), takes_in(w, s, y))
     for first, second in ((x @ v, y @ w), (conv(x, v, b, t), conv(y, w, d, u))):
         each = first * s + second * s
-        yield rewrite((first + second) * s, each, may_scale(s, v), may_scale(s, w), demand, because=FEWER)
+        sound = may_scale_weight(s, v, x), may_scale_weight(s, w, y)
+        yield rewrite((first + second) * s, each, *sound, demand, because=FEWER)

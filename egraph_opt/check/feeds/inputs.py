@@ -22,6 +22,7 @@ from egraph_opt.check import tables
 from egraph_opt.check.feeds.kinds import (
     BEYOND_FLOAT32,
     DIVISORS,
+    HALF_APART,
     HALF_RANGE,
     INTEGERS,
     RANGE,
@@ -345,7 +346,7 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
         near = rng.choice(numbers[np.abs(numbers) <= 50], size)
         return np.where(rng.random(size) < 0.2, near, values)
     if kind == "wide":
-        near = rng.choice(numbers, size)
+        near = rng.choice(numbers[np.abs(numbers) <= HALF_APART] if half else numbers, size)
         spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
         return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
     table = _odd_floats(kind, place.dtype)

@@ -47,6 +47,9 @@ RANGE = 1e9
 
 HALF_RANGE = 32.0
 
+HALF_APART = 2.0**14
+"""Of float16 two numbers up to this have a difference, which has one with their mean."""
+
 LARGE = (0.0, 1.0, -1.0, 89.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
 BEYOND_ON_THE_WAY = (88.8, 89.2, -88.8, -103.5, 1.5e19, -1.5e19, 11.3, -11.3, 709.9)
 """Numbers of which Exp, or the square, is not finite though half of it would be, in one of the types."""

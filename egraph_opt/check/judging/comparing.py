@@ -28,6 +28,7 @@ from egraph_opt.check.judging.excuses import (
     is_beyond_rounding,
     is_excused,
     is_no_rounding,
+    may_be_a_step,
     nearer,
     overflows_with_inputs,
     reason_of_the_machine,
@@ -287,7 +288,9 @@ class _Comparison:
         if ALL_FLOATS.isdisjoint(self._original.types):
             return all(map(adds_integers_as_doubles, (self._original.model, self._rewritten)))
         read_off = a.dtype.kind != "f" and claim == "in place"  # places and conditions have no last places
-        widened = TensorProto.FLOAT16 in self._original.types and differs_as_halves(a, b)
+        widened = TensorProto.FLOAT16 in self._original.types and (
+            differs_as_halves(a, b) or may_be_a_step(a, b, self._original.model)
+        )
         return widened or ((self._numerics == "reassociates" or read_off) and not is_no_rounding(a, b))
 
     def _is_by_rounding(self, trial: Trial, number: int, a: Any, bad: Any) -> bool:

@@ -4,6 +4,7 @@ Cast_T(x) -> x                       for x of type T
 Cast_S(Cast_T(x)) -> Cast_S(x)       where T has every value of x: by x's type, or by its range
 Cast_S(Cast_T(x)) -> Cast_S(x)       of integers all three, where S has no more bits than T
 Gather(x, Cast_64(i)) -> Gather(x, i) for i in int32, likewise Cast_32 where int32 has i
+Slice(Cast_T(x)) -> Cast_T(Slice(x)), likewise Gather
 """
 
 from collections.abc import Iterator
@@ -16,10 +17,10 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws import Example, Operands, absent, guard, hosted, laws_of, rewrite
-from egraph_opt.laws.algebra import is_same
-from egraph_opt.laws.sorts import Axis, DataType, Tensor
-from egraph_opt.operators import cast, gather, unary
+from egraph_opt.laws import Example, Operands, absent, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws.algebra import is_same, varies
+from egraph_opt.laws.sorts import Axis, DataType, Slices, Tensor
+from egraph_opt.operators import cast, gather, slice_, unary
 from egraph_opt.rewrites.conditions.values import is_of_type
 
 law = laws_of("cast", numerics="bitwise", kind="eliminate")
@@ -29,6 +30,8 @@ _INTEGERS = _SIGNED | {T.UINT8, T.UINT16, T.UINT32, T.UINT64}
 
 WHOLE: dict[int, int] = {T.FLOAT16: 2**11, T.BFLOAT16: 2**8, T.FLOAT: 2**24, T.DOUBLE: 2**53}
 """Up to where a float type has every integer."""
+
+SELECTED = _INTEGERS | FLOATS | {T.BOOL}
 
 _BITS = {getattr(T, f"{sign}INT{bits}"): bits for bits in (8, 16, 32, 64) for sign in ("", "U")}
 
@@ -132,3 +135,26 @@ def are_indices(i: Fact, to: DataType) -> bool:
 def indices_in_int32(x: Tensor, i: Tensor, a: Axis, t: DataType):
     """Gather(x, Cast_64(i)) = Gather(x, i) for i in int32, and the other way round for an i that int32 has"""
     yield rewrite(gather(x, cast(i, t), a), gather(x, i, a), are_indices(i, t), because="forgets T")
+
+
+@hosted()
+def is_selected(x: Fact) -> bool:
+    """Of a type that Slice and Gather have in each opset."""
+    return x.dtype in SELECTED
+
+
+def _selections(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i = g.input(("N", 4), T.FLOAT16), g.input((2,), T.INT64)
+    whole = cast(x, T.FLOAT)
+    yield from g.all_fire(slice_(whole, ((1, 0, 2, 1),)), gather(whole, g.constant(np.array([0, 2])), 1))
+    yield g.fires(cast(gather(cast(g.input(("N", 4), T.INT32), T.INT64), i, 0), T.INT32))
+    yield g.near_miss(cast(slice_(x, ((1, 0, 2, 1),)), T.FLOAT), why="fewer are cast already")
+
+
+@law(kind="move", serves="traffic", source="exporters of half precision", examples=_selections)
+def of_selected(x: Tensor, i: Tensor, s: Slices, a: Axis, t: DataType):
+    """Slice(Cast_T(x)) = Cast_T(Slice(x)), Gather(Cast_T(x), i) = Cast_T(Gather(x, i))"""
+    known, why = (kernel(is_selected(x)), guard(varies(x))), "fewer elements are cast"
+    yield rewrite(slice_(cast(x, t), s), cast(slice_(x, s), t), *known, because=why)
+    yield rewrite(gather(cast(x, t), i, a), cast(gather(x, i, a), t), *known, because=why)

@@ -6,6 +6,7 @@ f(T(x), c) = T(f(x, T'(c)))               for a constant c of lower or equal ran
 f(T(x), c) = T(f(x, c))                   for a c of one element
 Cast(T(x)) = T(Cast(x))
 Reduce_a(T(x)) = T(Reduce_p[a](x))        and likewise Softmax, Concat, Slice and Pad
+ArgMax_a(T(x)) -> T(ArgMax_p[a](x))       the axis being kept
 
 From the right, what works element by element demands that an operand is transposed like this elsewhere: a
 transpose that met no other on its way down would be written at every place above as well.
@@ -29,7 +30,7 @@ from egraph_opt.laws.sorts import (
     String,
     Tensor,
 )
-from egraph_opt.operators import concat, pad, reduce, reshape, slice_, softmax, transpose
+from egraph_opt.operators import arg_reduce, concat, pad, reduce, reshape, slice_, softmax, transpose
 from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.chains import standing, stands
@@ -210,6 +211,22 @@ def through_softmax(kind: String, x: Tensor, p: Permutation, a: Axis):
     yield rewrite(softmax(kind, transpose(x, p), a), behind, inverse="through_softmax")
     before = softmax(kind, transpose(x, p), moved_axis(invert(p), a))
     yield rewrite(transpose(softmax(kind, x, a), p), before, inverse="through_softmax")
+
+
+def _places(rng):
+    g = Operands(rng)
+    x = g.input(("N", 4, 3, "L"))
+    for last in (0, 1):
+        yield g.fires(arg_reduce("ArgMax", transpose(x, (0, 2, 3, 1)), 3, 1, last))
+        yield g.fires(arg_reduce("ArgMin", transpose(x, (2, 1, 0, 3)), 0, 1, last))
+    yield g.near_miss(arg_reduce("ArgMax", x, 3, 1, 0), why="nothing is moved")
+
+
+@law(source="segmentation networks that end in NHWC", examples=_places)
+def through_arg_reduce(kind: String, x: Tensor, p: Permutation, a: Axis, last: Flag):
+    """ArgMax_a(Transpose_p(x)) = Transpose_p(ArgMax_p[a](x)), the axis being kept"""
+    behind = transpose(arg_reduce(kind, x, moved_axis(p, a), 1, last), p)
+    yield rewrite(arg_reduce(kind, transpose(x, p), a, 1, last), behind, because="there is less to move")
 
 
 @hosted()

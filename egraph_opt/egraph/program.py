@@ -117,6 +117,8 @@ class _Rule:
         """The variable that holds what a host function answers, which has to be something."""
         if expression not in self.answers:
             call = self.call(expression)
+            if expression in self.answers:  # a term whose facts it is handed is matched with this answer
+                return self.answers[expression]
             name = f"h{len(self.answers)}"
             self.answers[expression] = name
             self.conditions += [f"(= {name} {call})", f"(!= {name} {NONE})"]

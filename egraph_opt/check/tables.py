@@ -246,7 +246,7 @@ SETTINGS_BY_NAME: Mapping[str, tuple[str, ...]] = {
 EQUATIONS = (
     *("bij,bjk->bik", "ij,jk->ik", "bij,bkj->bik", "ij,ij->ij", "ij->ji", "ij->i", "ii->i"),
     *("aa->", "aab->b", "aba->ab"),
-    *("ii,ij->ij", "bii,bij->bij", "iij,jk->ik"),
+    *("ii,ij->ij", "bii,bij->bij", "iij,jk->ik", "i,i->"),
     *("bhid,bhjd->bhij", "bijk,bkd->bijd", "ij,j->i", "i,j->ij", "ij,jk->ki"),
     *("ijk->kij", "ijk->jki", "ijk->ki", "ijk->ik", "ji", "ij,ji->ij", "bhij,hbjk->bhik", "hbij,bhjk->bhik"),
 )

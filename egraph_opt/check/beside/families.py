@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 
 from egraph_opt.check.beside.along_other_axes import (
     with_factors_along_other_axes,
@@ -26,6 +26,7 @@ from egraph_opt.check.beside.ends_of_types import with_ends_of_types
 from egraph_opt.check.beside.equal_views import with_equal_views
 from egraph_opt.check.beside.factors_of_one import with_factors_of_one
 from egraph_opt.check.beside.followed_sizes import with_followed_sizes
+from egraph_opt.check.beside.gaps_between_axes import with_gaps_between_axes
 from egraph_opt.check.beside.kept_sums import with_kept_moments, with_kept_sums
 from egraph_opt.check.beside.known_ranges import with_other_ranges
 from egraph_opt.check.beside.longer_ones import with_longer_ones
@@ -37,6 +38,7 @@ from egraph_opt.check.beside.moved_axes import with_moved_axes
 from egraph_opt.check.beside.multiples import with_multiples
 from egraph_opt.check.beside.named_attributes import with_named_attributes
 from egraph_opt.check.beside.named_ends import with_named_ends
+from egraph_opt.check.beside.nearly_nothing import with_nearly_nothing
 from egraph_opt.check.beside.neighbours import neighbours
 from egraph_opt.check.beside.newer_settings import with_newer_settings
 from egraph_opt.check.beside.numbers_by_type import (
@@ -76,7 +78,15 @@ from egraph_opt.check.beside.turned_slices import with_ends_that_follow, with_tu
 from egraph_opt.check.beside.unequal_copies import with_unequal_copies
 from egraph_opt.check.beside.unequal_parts import with_unequal_parts, with_uneven_halves
 from egraph_opt.check.beside.uneven_windows import with_uneven_windows
-from egraph_opt.check.beside.variants import long_ones, small_ones, variants, with_long_sums, without_names
+from egraph_opt.check.beside.variants import (
+    OF_NARROW,
+    long_ones,
+    small_ones,
+    variants,
+    with_long_sums,
+    without_names,
+)
+from egraph_opt.check.beside.vectors import with_vectors
 from egraph_opt.check.beside.viewed_updates import with_viewed_updates
 from egraph_opt.check.beside.volumes import with_volumes
 from egraph_opt.check.beside.wider_kernels import with_wider_kernels
@@ -101,8 +111,9 @@ WIDER = ("in 16 bits", "of wider integers", "longer constants")
 ALIKE = "all sizes"
 """The variant on which axes are told apart by what is in them alone."""
 
-SUMMING, MANY = frozenset({"matmul", "gemm"}), 300
-"""Operators of which the order of sums shows where there are so many terms."""
+SUMMING, MANY = frozenset({"matmul", "gemm", "reduce"}), (301, 1041)
+"""Operators of which the order of sums shows where there are so many terms, an odd number of them: sums of
+an even one may have a digit less."""
 
 RELATED = (
     *(with_other_magnitudes, with_crossed_operands, with_more_groups),
@@ -122,12 +133,13 @@ RELATED = (
     *(with_ends_of_types, with_mirrored_constants, with_wider_kernels),
     *(with_longer_ones, with_bounds_from_behind, with_unequal_copies, with_rows_for_numbers),
     *(with_other_equations, with_stepped_blocks, with_pairs_of_structures, with_volumes),
+    *(with_gaps_between_axes, with_vectors),
 )
 """What changes in several things at once."""
 
 OF_ALL = (
     *(with_newer_settings, with_sizes_in_proportion, with_ends_that_follow),
-    *(with_few_pixels, with_other_scales, with_optional_operands),
+    *(with_few_pixels, with_other_scales, with_optional_operands, with_nearly_nothing),
 )
 """The same, also beside examples of operators that are particular about sizes."""
 
@@ -182,7 +194,9 @@ def beside(
         yield from long_ones(example)
     for example in examples[:LONG] if bits else ():
         if operators_in(roots_of(example)) & SUMMING:
-            yield from with_long_sums(example, MANY)
+            narrow = (other for name, other in variants(example) if name.endswith(OF_NARROW))
+            for each, size in product((example, *narrow), MANY):
+                yield from with_long_sums(each, size)
 
 
 def related(

@@ -35,6 +35,12 @@ WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
 OF_WHOLE = (TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 """What the operands of these are in turn."""
 
+NARROW = (TensorProto.UINT16, TensorProto.INT16, TensorProto.UINT8, TensorProto.INT8)
+"""What integers of few bits are in turn."""
+
+OF_NARROW = "for narrow ones"
+"""What the names of these variants end with."""
+
 BYTES = frozenset({TensorProto.UINT8, TensorProto.INT8})
 SIXTEEN_BITS: dict[int, int] = {TensorProto.UINT8: TensorProto.UINT16, TensorProto.INT8: TensorProto.INT16}
 
@@ -316,6 +322,9 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     if any(known.dtype in WHOLE for known in operands.facts):
         for dtype in OF_WHOLE:
             yield f"in {ir.DataType(dtype).name} for integers", in_dtype(example, dtype, WHOLE)
+    if any(known.dtype in NARROW for known in operands.facts):
+        for dtype in NARROW:
+            yield f"in {ir.DataType(dtype).name} {OF_NARROW}", in_dtype(example, dtype, NARROW)
     if any(known.dtype in SIXTEEN_BITS for known in operands.facts):
         yield "in 16 bits", in_16_bits(example)
         yield "in 16 bits, with float16", in_dtype(in_16_bits(example), TensorProto.FLOAT16)

@@ -1,4 +1,4 @@
-"""Choices of what is made alike, joined conditions, places behind transposes, and casts of what is selected."""
+"""Choices of what is made alike, joined conditions, places behind transposes, casts of what is selected."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ OPSETS = (11, 13, 17, 21)
             id="negated distances",
         ),
         pytest.param(
-            "(float[N, 6] x) => (float[N, 6] y)", "a = Neg (x) b = Floor (a) y = Neg (b)", {"Ceil": 1}, id="ceil"
+            "(float[N, 6] x) => (float[N, 6] y)",
+            "a = Neg (x) b = Floor (a) y = Neg (b)",
+            {"Ceil": 1},
+            id="ceil",
         ),
         pytest.param(
             "(float16[N, 6] x, int64[2] i) => (float16[N, 2] y)",

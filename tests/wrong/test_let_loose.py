@@ -36,6 +36,7 @@ NOT_SEEN = {
     **dict.fromkeys(("power_of_a_half", "scale_of_known_factor", "shift_of_known_summand"), EDGE),
     **dict.fromkeys(("log_of_sum_of_exponentials", "power_of_whole_power", "root_of_exponential"), EDGE),
     **dict.fromkeys(("product_of_bytes", "product_turned_twice", "scale_into_weight"), OPEN),
+    **dict.fromkeys(("few_products_of_bytes", "products_of_signed_bytes"), OPEN),
     **dict.fromkeys(("turned_operand_in_gemm", "weights_first"), OPEN),
     **dict.fromkeys(("last_expansion_wins", "last_view_alone", "sums_broadcast_anyway"), RELATION),
     **dict.fromkeys(("between_by_distance", "layer_norm_twice", "log_of_safe_softmax"), EDGE),

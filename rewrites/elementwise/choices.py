@@ -38,10 +38,12 @@ def is_arithmetic(op: str) -> bool:
 def _alike(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     c, x, y, z = g.input(("N", 1), TensorProto.BOOL), g.input(("N", 4)), g.input((4,)), g.input(("N", 4))
+    wide = g.input((4,), TensorProto.DOUBLE)
     yield from g.all_fire(where(c, relu(x), relu(y)), where(c, x + z, y + z))
     yield from g.all_fire(where(c, z - x, z - y), where(c, x * z, g.constant(2.0) * z))
     yield from g.near_misses(
         (where(c, relu(x), unary("Tanh", (), y)), "two functions"),
+        (where(c, unary("IsNaN", (), x), unary("IsNaN", (), wide)), "of two types"),
         (where(c, x - z, z - y), "on either side"),
         (where(c, x + z, y * z), "two operators"),
     )
@@ -51,8 +53,9 @@ def _alike(rng: np.random.Generator) -> Iterator[Example]:
 def made_alike(op: String, s: Settings, c: Tensor, x: Tensor, y: Tensor, z: Tensor, k: Int):
     """Where(c, f(x), f(y)) = f(Where(c, x, y)), likewise x op z and y op z"""
     chosen, why = where(c, x, y), "one of them is not made"
-    known = (of_one_type(x, y), kernel(are_chosen(x)), guard(varies(x)))
-    yield rewrite(where(c, unary(op, s, x), unary(op, s, y)), unary(op, s, chosen), *known, because=why)
+    known = (kernel(are_chosen(x)), guard(varies(x)))
+    functions = where(c, unary(op, s, x), unary(op, s, y))
+    yield rewrite(functions, unary(op, s, chosen), of_one_type(x, y), *known, because=why)
     both = where(c, beside(op, x, z, k), beside(op, y, z, k))
     yield rewrite(both, beside(op, chosen, z, k), is_arithmetic(op), *known, because=why)
 
@@ -67,8 +70,11 @@ def _nested(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     c, x, y = g.input(("N", 4), TensorProto.BOOL), g.input(("N", 4)), g.input((4,))
     large, other = g.input((3, 1, 4)), g.input(("N", 4), TensorProto.BOOL)
+    d, few = g.input((2, 4), TensorProto.BOOL), g.input((2, 4))
     yield from g.all_fire(where(c, where(c, x, y), y), where(c, y, where(c, y, x)))
     yield g.near_miss(where(c, where(c, x, large), y), why="it would be smaller")
+    yield g.near_miss(where(d, where(d, few, g.input((3, 2, 4))), few), why="it would be smaller")
+    yield g.near_miss(where(d, few, where(d, g.input((3, 2, 4)), few)), why="it would be smaller")
     yield g.near_miss(where(c, where(other, x, y), x), why="another condition")
 
 

@@ -1,4 +1,7 @@
-"""Masks of an attention that differ from key to key, also for one query alone, as they do in decoding."""
+"""Masks of an attention that differ from key to key, also for one query alone, as they do in decoding.
+
+Of rank 3 the first axis is that of the heads, and there is none for the batch.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,13 @@ from egraph_opt.laws.law import Example
 QUERIES, MASK = 0, 3
 """Where they are among the operands."""
 
+BATCHED = 4
+"""Axes of queries: batch, heads, rows and columns."""
+
 
 def with_other_masks(example: Example) -> Iterator[Example]:
-    """Each mask that is a leaf as long as all keys, for all queries and for a single one."""
+    """Each mask that is a leaf as long as all keys, for all queries and for a single one, and one of each
+    head."""
     for node in nodes_of(example):
         if node.head.name != "masked_attention":
             continue
@@ -28,6 +35,9 @@ def with_other_masks(example: Example) -> Iterator[Example]:
                 rows = dims_of(example.operands.values[queries])
                 single = with_shape(example, queries, (*rows[:-2], 1, rows[-1]))
                 yield with_shape(single, mask, (*dims[:-2], 1, keys))
+            if queries >= 0 and len(rows := dims_of(example.operands.values[queries])) == BATCHED:
+                for heads in (rows[1], 1):
+                    yield with_shape(example, mask, (heads, rows[2], keys))
 
 
 def _dims_within(example: Example) -> list[int]:

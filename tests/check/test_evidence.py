@@ -20,7 +20,7 @@ PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0)
 def of_primes(x: Fact, w: Fact) -> Dims | None:
     """The constant holds the first primes, row by row: nobody makes another one of them."""
     known = w.const and w.data is not None and x.is_symbolic and w.data == PRIMES[: len(w.data)]
-    return (*x.shape[:-1], w.shape[1]) if known and x.shape and w.shape else None
+    return (*x.shape[:-1], w.shape[1]) if known and x.shape and w.shape and len(w.shape) == 2 else None
 
 
 def examples(*rows: int):

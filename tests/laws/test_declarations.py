@@ -16,7 +16,7 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.selection import all_laws
 
-MOST_RULES = 1927
+MOST_RULES = 1928
 MEDIAN_LINES = 56
 """Both may only shrink, but for what a new family of laws or tables that end growth bring."""
 

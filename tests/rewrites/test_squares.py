@@ -28,7 +28,7 @@ SQUARES: tuple[tuple[Spelling, dict[str, int]], ...] = (
     (lambda g: g.add("Clip", g.add("Add", g.add("Exp", "y"), square(g)), number(g, 0.0)),
      {"Exp": 1, "Mul": 1, "Add": 1}),
     (lambda g: g.add("Sqrt", g.add("Abs", g.add("ReduceMean", square(g), axes=[2]))),
-     {"Mul": 1, "ReduceMean": 1, "Sqrt": 1}),
+     {"Mul": 1, "ReduceL2": 1}),
     (lambda g: g.add("Relu", g.add("ReduceSumSquare", "x", axes=[1], keepdims=0)), {"ReduceSumSquare": 1}),
     (lambda g: g.add("Sqrt", g.add("Relu", g.add("ReduceSumSquare", "x", axes=[1, 2]))), {"ReduceL2": 1}),
 )  # fmt: skip

@@ -71,7 +71,8 @@ class ResizeRows:
 @means("resize", settings=any_resize)
 def resize(scene: Any, x: Value, *rows_and_settings: Value | Settings | None) -> Value:
     """Behind the image come regions, factors and lengths, and then the settings."""
-    *numbers, settings = rows_and_settings
+    numbers: list[Any] = list(rows_and_settings[:-1])
+    settings: Any = rows_and_settings[-1]
     given = dict(settings)
     coordinates = given.get("coordinate_transformation_mode", "asymmetric")
     crops = coordinates == CROP

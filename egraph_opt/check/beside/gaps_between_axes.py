@@ -33,8 +33,8 @@ def with_gaps_between_axes(example: Example) -> Iterator[Example]:
     listed = {node: place for node in nodes_of(example) if (place := _place(node)) is not None}
     if listed:
         yield from _with_one_between(example, listed)
-    of_more_axes = _of_four_axes(example) if len(listed) > 1 else None
-    for node in listed if of_more_axes is not None else ():
+    of_more_axes = _of_four_axes(example)
+    for node in listed if len(listed) > 1 else ():
         for own, others in ((GAP, ALL), (ALL, GAP)):
             yield _with_axes(of_more_axes, listed, {each: own if each == node else others for each in listed})
 

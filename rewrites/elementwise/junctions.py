@@ -26,7 +26,7 @@ BOOL = TensorProto.BOOL
 
 
 def _not(c: Tensor) -> Tensor:
-    return apply_unary("Not", c)
+    return apply_unary("Not", c)  # type: ignore[no-any-return]
 
 
 def _absorbed(rng: np.random.Generator) -> Iterator[Example]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, opset, rewrite
 from egraph_opt.laws.sorts import Int, Name, String, Tensor
 from egraph_opt.operators import binary
@@ -19,6 +18,7 @@ from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import fits
 from egraph_opt.rewrites.elementwise.negated_conditions import turned_round
+from egraph_opt.rewrites.reductions.arg_max import are_compared
 
 law = laws_of("conditions", numerics="bitwise", kind="merge", serves="launches", source="algebra")
 
@@ -86,19 +86,12 @@ def exclusive(c: Tensor, d: Tensor, k: Int, n: Int):
 
 
 OR_EQUAL = {"Less": "LessOrEqual", "Greater": "GreaterOrEqual"}
-COMPARED = frozenset((TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64))
 
 
 @hosted()
 def or_equal(op: str, number: int) -> Name | None:
     """A comparison that holds of equal numbers as well, in an opset that has it."""
     return OR_EQUAL.get(op) if number >= 12 else None
-
-
-@hosted()
-def are_compared(x: Fact) -> bool:
-    """Of a type that onnxruntime compares in all ways."""
-    return x.dtype in COMPARED
 
 
 def _comparisons(rng: np.random.Generator) -> Iterator[Example]:

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Name, String, Tensor
 from egraph_opt.operators import arg_reduce, reduce, unary
-from egraph_opt.rewrites.conditions.values import is_kernel_float
+from egraph_opt.rewrites.conditions.values import is_float, is_kernel_float
 
 law = laws_of("signs", numerics="finite", kind="move", serves="launches", source="TensorFlow, ceil_div")
 
@@ -67,13 +66,7 @@ def of_negative(op: String, x: Tensor, a: Axes, k: Flag):
     made = _negative(unary(opposite_function(op), (), x))
     yield rewrite(unary(op, (), _negative(x)), made, *known, because=SINK)
     least = reduce(opposite_extreme(op), x, a, k)
-    yield rewrite(reduce(op, _negative(x), a, k), _negative(least), is_real(x), *known, because=SINK)
-
-
-@hosted()
-def is_real(x: Fact) -> bool:
-    """Of floats, of which each has its negative."""
-    return x.dtype in (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+    yield rewrite(reduce(op, _negative(x), a, k), _negative(least), is_float(x), *known, because=SINK)
 
 
 def _places(rng: np.random.Generator) -> Iterator[Example]:
@@ -88,7 +81,7 @@ def _places(rng: np.random.Generator) -> Iterator[Example]:
 @law(kind="eliminate", source="nearest neighbours by a negated distance", examples=_places)
 def place_of_negative(op: String, x: Tensor, a: Axis, k: Flag, last: Flag):
     """ArgMax(-x) = ArgMin(x), and the other way round"""
-    known = (is_real(x), kernel(is_kernel_float(x)))
+    known = (is_float(x), kernel(is_kernel_float(x)))
     place = arg_reduce(op, _negative(x), a, k, last)
     yield rewrite(
         place, arg_reduce(opposite_place(op), x, a, k, last), *known, because="forgets the negation"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.check.beside.variants import constant_like, dims_of, input_like, with_leaves
+from egraph_opt.check.beside.variants import constant_like, dims_of, input_like, of_shape, with_leaves
 from egraph_opt.check.scope import nodes_of
 from egraph_opt.check.shorthands import with_argument, with_arguments
 from egraph_opt.facts.fact import Fact
@@ -31,10 +31,12 @@ Axes = tuple[int, ...]
 def with_gaps_between_axes(example: Example) -> Iterator[Example]:
     """One list of axes with a gap and the others without, or the other way round; one element in the gap."""
     listed = {node: place for node in nodes_of(example) if (place := _place(node)) is not None}
-    if listed:
+    if all(len(_axes(node, place)) > 1 for node, place in listed.items()):
         yield from _with_one_between(example, listed)
+    if len(listed) < 2:
+        return
     of_more_axes = _of_four_axes(example)
-    for node in listed if len(listed) > 1 else ():
+    for node in listed:
         for own, others in ((GAP, ALL), (ALL, GAP)):
             yield _with_axes(of_more_axes, listed, {each: own if each == node else others for each in listed})
 
@@ -73,11 +75,7 @@ def _of_four_axes(example: Example) -> Example:
         dims = dims_of(value)
         if not any(d != 1 for d in dims):
             return value, known
-        shape = DIMS if len(dims) == most else DIMS[1:]
-        if value.const_value is None:
-            return input_like(value, shape, known.dtype)
-        array = value.const_value.numpy()
-        return constant_like(value, np.resize(array if array.size else np.ones(1, array.dtype), shape))
+        return of_shape(value, known, DIMS if len(dims) == most else DIMS[1:])
 
     return with_leaves(example, leaf)
 
@@ -86,8 +84,6 @@ def _with_one_between(example: Example, listed: Mapping[Expression, int]) -> Ite
     """An axis of one element between the last two axes of a list, which is no part of it."""
     for first in sorted({_axes(node, place)[-1] for node, place in listed.items()}):
         axes = {node: _moved(_axes(node, place), first) for node, place in listed.items()}
-        if not all(len(_axes(node, place)) > 1 for node, place in listed.items()):
-            continue
 
         def leaf(value: ir.Value, known: Fact, first: int = first) -> tuple[ir.Value, Fact]:
             dims = dims_of(value)

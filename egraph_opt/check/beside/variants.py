@@ -210,16 +210,17 @@ def with_shape(example: Example, place: int, shape: Dims) -> Example:
     """The same term, of one leaf of another shape; elements of a constant begin again."""
     old = example.operands.values[place]
 
-    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        if value is not old:
-            return value, known
-        if value.const_value is None:
-            return input_like(value, shape, known.dtype)
-        array = value.const_value.numpy()
-        elements = array if array.size else np.ones(1, array.dtype)
-        return constant_like(value, np.resize(elements, shape))
+    return with_leaves(
+        example, lambda value, known: of_shape(value, known, shape) if value is old else (value, known)
+    )
 
-    return with_leaves(example, leaf)
+
+def of_shape(value: ir.Value, known: Fact, shape: Dims) -> tuple[ir.Value, Fact]:
+    """A leaf of another shape; elements of a constant begin again."""
+    if value.const_value is None:
+        return input_like(value, shape, known.dtype)
+    array = value.const_value.numpy()
+    return constant_like(value, np.resize(array if array.size else np.ones(1, array.dtype), shape))
 
 
 def without_names(example: Example) -> Example:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.check.beside.variants import constant_like, dims_of, input_like, with_leaves
+from egraph_opt.check.beside.variants import dims_of, of_shape, with_leaves
 from egraph_opt.check.scope import operators_in, roots_of
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
@@ -23,10 +22,6 @@ def with_vectors(example: Example) -> Iterator[Example]:
         return
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        shape = (LENGTH,) if any(d != 1 for d in dims_of(value)) else (1,)
-        if value.const_value is None:
-            return input_like(value, shape, known.dtype)
-        array = value.const_value.numpy()
-        return constant_like(value, np.resize(array if array.size else np.ones(1, array.dtype), shape))
+        return of_shape(value, known, (LENGTH,) if any(d != 1 for d in dims_of(value)) else (1,))
 
     yield with_leaves(example, leaf)
